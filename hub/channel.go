@@ -1,0 +1,184 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// Channel is an adapter that reaches people. Post must be safe to call again
+// with the same DeliveryID after an attempt whose end nobody saw.
+//
+// What a channel may do as well is found by type assertion: [Updater],
+// [Runner], [HTTPHandler], [Checker], [Previewer].
+type Channel interface {
+	// Post puts a copy of the card where the target says and returns what it is
+	// called there. A failure is a [*DeliveryError] or counts as temporary.
+	Post(ctx context.Context, r PostRequest) (Posted, error)
+}
+
+// PostRequest asks for one copy.
+type PostRequest struct {
+	DeliveryID string // stable over retries
+	Attempt    int    // 1 for the first
+	Generation int    // how often it was posted again on purpose
+	Target     Target
+	Person     *Person // whom the target reaches; nil for a shared place
+	Card       *Card   // export view
+	Thread     string  // thread of an earlier copy at the same target, if any
+}
+
+// Posted names a copy that stands.
+type Posted struct {
+	Ref    string // unique in the channel
+	Thread string
+}
+
+// UpdateRequest asks to make a copy that stands tell the truth.
+type UpdateRequest struct {
+	DeliveryID string
+	Attempt    int
+	Posting    Posting
+	Person     *Person
+	Card       *Card
+	Remind     bool // the message is still open; ask again
+}
+
+// Updater is a channel that can change, or follow up on, a copy that stands.
+type Updater interface {
+	Update(ctx context.Context, r UpdateRequest) error
+}
+
+// Runner is a channel that listens. Run returns when ctx ends; an earlier
+// return is a failure, and the hub starts it again.
+type Runner interface {
+	Run(ctx context.Context) error
+}
+
+// HTTPHandler is a channel with HTTP routes of its own, by [http.ServeMux]
+// pattern.
+type HTTPHandler interface {
+	Handlers() map[string]http.Handler
+}
+
+// Checker is a channel that can say whether it is set up right. Live may send
+// a test message to nobody but the operator.
+type Checker interface {
+	Check(ctx context.Context, live bool) []Finding
+}
+
+// Finding is one result of a check.
+type Finding struct {
+	OK   bool
+	What string // "smtp login", "scope chat:write"
+	Msg  string // what to do about it, when not OK
+}
+
+// Previewer is a channel that can show what a card would look like.
+type Previewer interface {
+	Preview(c *Card) (contentType string, body []byte, err error)
+}
+
+// DeliveryError says why a copy was not made and what to do about it. Msg is
+// shown to operators and agents, so it never holds a secret.
+type DeliveryError struct {
+	Code      string        // "rate_limited", "not_invited", "timeout", …: a metric label
+	Msg       string        // what is wrong and what to do
+	Permanent bool          // trying again is no use
+	After     time.Duration // don't try before (Retry-After); such a wait is not a failed attempt
+	MaybeSent bool          // the copy may stand all the same
+	Err       error         // cause, for the log only
+}
+
+func (e *DeliveryError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Msg, e.Err)
+	}
+	return e.Code + ": " + e.Msg
+}
+
+func (e *DeliveryError) Unwrap() error { return e.Err }
+
+// ErrUnsupported is what a channel returns for a card that it can't show.
+var ErrUnsupported = errors.New("unsupported")
+
+// Section is a channel's part of the config, which keeps positions. The zero
+// Section is a channel that the config does not mention.
+type Section struct {
+	// Decode fills v from the section, strictly, and reports errors itself with
+	// their position; it returns false if there were any. Nil when the config
+	// has no such section.
+	Decode func(v any) bool
+	// Errorf reports an error at a field of the section, such as
+	// "smtp.password".
+	Errorf func(field, format string, args ...any)
+}
+
+// Factory makes a channel. There is one line for each in package channels.
+type Factory struct {
+	Name string
+	// New makes the channel without any I/O. It reports what is wrong with the
+	// section through it, and returns nil then.
+	New func(Section, Desk) Channel
+	// Implicit: the channel is there without a section of its own.
+	Implicit bool
+	// People: its targets may be a person or a team, by bare name or "@name".
+	People bool
+	// Places: its targets may be a place of its own that begins with one of
+	// these, such as "#" or "C".
+	Places []string
+}
+
+// Desk is what a channel may ask of the hub. Every inbound call carries a
+// Receipt: receipt, cursor and effect are one transaction, and a repeated key
+// returns the first outcome.
+type Desk interface {
+	// Answer passes what somebody did. The error is nil whenever there is an
+	// Outcome to show; an error means that nothing is known to be recorded.
+	Answer(ctx context.Context, a Answer) (Outcome, error)
+	// Signal passes what a channel learnt about a copy.
+	Signal(ctx context.Context, s Signal) error
+	// List returns cards of what a person's list shows, newest first.
+	List(ctx context.Context, person string, q ListQuery) ([]*Card, error)
+	// Card returns a message as the reader may see it. A reader who neither got
+	// it nor may answer it gets a CodeNotFound error.
+	Card(ctx context.Context, messageID, reader string, v View) (*Card, error)
+	// History returns the events of a message that the reader may see.
+	History(ctx context.Context, messageID, reader string) ([]Event, error)
+	// FindPosting finds a copy by the channel's own name of it.
+	FindPosting(ctx context.Context, channel, ref string) (*Posting, error)
+	// Watch returns a channel that is closed at the next change of a message,
+	// and a function that gives it up.
+	Watch(messageID string) (<-chan struct{}, func())
+	// State keeps what a channel must remember.
+	State() StateStore
+	// Directory is who and what the hub knows now.
+	Directory() *Directory
+	// Keys are the channel's own keys for a purpose: the first signs, all
+	// verify.
+	Keys(purpose string) [][]byte
+	Log() *slog.Logger
+}
+
+// SignalKind is what a channel learnt about a copy.
+type SignalKind string
+
+// The signals.
+const (
+	Bounced SignalKind = "bounced" // it did not arrive; move on
+	Away    SignalKind = "away"    // the person is away
+	Seen    SignalKind = "seen"    // the person opened it
+)
+
+// Signal is something that a channel learnt about a copy. It never answers.
+type Signal struct {
+	MessageID string
+	Kind      SignalKind
+	Person    string
+	Posting   int    // Seq, -1 when unknown
+	Note      string // for people: "mailbox full", "away until 7 Dec"
+	Receipt   Receipt
+}
