@@ -1,0 +1,225 @@
+package templates
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"html/template"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// Bounds of what [Markdown] takes and makes, in bytes. What is beyond is cut,
+// and the cut is said.
+const (
+	MaxMarkdown     = 256 << 10
+	maxMarkdownHTML = 2 << 20
+)
+
+const cutNote = `<p class="cut">The text is cut here: it is longer than a page shows.</p>` + "\n"
+
+// Markdown renders an agent's text (spec §9.6: no raw HTML, no remote images,
+// links marked). Raw HTML is shown as the text that it is; an image becomes its
+// alternative text and a link; a link shows its host, and one that is not http,
+// https or mailto is only text.
+func Markdown(src string) template.HTML {
+	return markdown(src, MaxMarkdown, maxMarkdownHTML)
+}
+
+func markdown(src string, maxIn, maxOut int) template.HTML {
+	src, cut := cutBytes(Text(src), maxIn)
+	// A fresh converter: it costs microseconds and leaves nothing shared.
+	md := goldmark.New(
+		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeNodes{}, 100))),
+	)
+	source := []byte(src)
+	doc := md.Parser().Parse(text.NewReader(source))
+	out := &boundedBuffer{max: maxOut}
+	if err := md.Renderer().Render(out, source, doc); err != nil || out.full {
+		// Half an element can't be shown; the plain text can.
+		plain, _ := cutBytes(src, maxOut/8)
+		return template.HTML("<pre>" + html.EscapeString(plain) + "</pre>\n" + cutNote)
+	}
+	if cut {
+		out.WriteString(cutNote)
+	}
+	return template.HTML(out.String())
+}
+
+// cutBytes cuts at a line's end where there is one near, else between runes.
+func cutBytes(s string, n int) (string, bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	s = s[:n]
+	if i := strings.LastIndexByte(s, '\n'); i > n/2 {
+		return s[:i+1], true
+	}
+	return strings.ToValidUTF8(s, ""), true
+}
+
+var errFull = errors.New("markdown: output is too large")
+
+// boundedBuffer refuses to grow beyond max.
+type boundedBuffer struct {
+	bytes.Buffer
+	max  int
+	full bool
+}
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.max {
+		b.full = true
+		return 0, errFull
+	}
+	return b.Buffer.Write(p)
+}
+
+// safeNodes renders the nodes that could reach out of the page.
+type safeNodes struct{}
+
+func (safeNodes) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
+	reg.Register(ast.KindLink, renderLink)
+	reg.Register(ast.KindAutoLink, renderAutoLink)
+	reg.Register(ast.KindImage, renderImage)
+	reg.Register(ast.KindRawHTML, renderRawHTML)
+	reg.Register(ast.KindHTMLBlock, renderHTMLBlock)
+	reg.Register(ast.KindHeading, renderHeading)
+}
+
+// renderHeading keeps the agent's headings below the page's own title.
+func renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	level := min(n.(*ast.Heading).Level+2, 6)
+	if entering {
+		fmt.Fprintf(w, "<h%d>", level)
+	} else {
+		fmt.Fprintf(w, "</h%d>\n", level)
+	}
+	return ast.WalkContinue, nil
+}
+
+func renderLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	link := n.(*ast.Link)
+	href, host, ok := SafeURL(string(link.Destination))
+	switch {
+	case !ok && entering:
+		w.WriteString(`<span class="dead-link">`)
+	case !ok:
+		w.WriteString(`</span> <span class="host">(link left out)</span>`)
+	case entering:
+		openLink(w, href)
+	default:
+		w.WriteString("</a>")
+		writeHost(w, host)
+	}
+	_ = source
+	return ast.WalkContinue, nil
+}
+
+func renderAutoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	link := n.(*ast.AutoLink)
+	label := string(link.Label(source))
+	target := string(link.URL(source))
+	if link.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(target), "mailto:") {
+		target = "mailto:" + target
+	}
+	href, host, ok := SafeURL(target)
+	if !ok {
+		w.WriteString(html.EscapeString(label))
+		return ast.WalkContinue, nil
+	}
+	openLink(w, href)
+	w.WriteString(html.EscapeString(label) + "</a>")
+	// The label shows the host unless something stands in front of it.
+	if plain := strings.TrimPrefix(strings.TrimPrefix(label, "https://"), "http://"); !strings.HasPrefix(plain, host) {
+		writeHost(w, host)
+	}
+	return ast.WalkContinue, nil
+}
+
+// renderImage never loads anything: the picture's text stands for it.
+func renderImage(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkContinue, nil
+	}
+	img := n.(*ast.Image)
+	alt := Line(plainText(img, source))
+	if alt == "" {
+		alt = "picture"
+	}
+	if href, host, ok := SafeURL(string(img.Destination)); ok {
+		openLink(w, href)
+		w.WriteString(html.EscapeString(alt) + "</a>")
+		writeHost(w, "picture at "+host)
+	} else {
+		w.WriteString(html.EscapeString(alt) + ` <span class="host">(picture left out)</span>`)
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+func renderRawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		segs := n.(*ast.RawHTML).Segments
+		for i := range segs.Len() {
+			seg := segs.At(i)
+			w.WriteString(html.EscapeString(string(seg.Value(source))))
+		}
+	}
+	return ast.WalkSkipChildren, nil
+}
+
+func renderHTMLBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	block := n.(*ast.HTMLBlock)
+	if !entering {
+		if block.HasClosure() {
+			w.WriteString(html.EscapeString(string(block.ClosureLine.Value(source))))
+		}
+		w.WriteString("</pre>\n")
+		return ast.WalkContinue, nil
+	}
+	w.WriteString("<pre>")
+	lines := block.Lines()
+	for i := range lines.Len() {
+		line := lines.At(i)
+		w.WriteString(html.EscapeString(string(line.Value(source))))
+	}
+	return ast.WalkContinue, nil
+}
+
+func openLink(w util.BufWriter, href string) {
+	w.WriteString(`<a href="` + html.EscapeString(href) + `" rel="noopener noreferrer nofollow" target="_blank">`)
+}
+
+func writeHost(w util.BufWriter, host string) {
+	w.WriteString(` <span class="host">(` + html.EscapeString(host) + `)</span>`)
+}
+
+func plainText(n ast.Node, source []byte) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			switch n := n.(type) {
+			case *ast.Text:
+				b.Write(n.Segment.Value(source))
+				if n.SoftLineBreak() || n.HardLineBreak() {
+					b.WriteByte(' ')
+				}
+			case *ast.String:
+				b.Write(n.Value)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	return b.String()
+}
