@@ -1,0 +1,157 @@
+package web
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"beckon/hub"
+	"beckon/templates"
+)
+
+// maxRadios is the most choices that are shown side by side; more make a list.
+const maxRadios = 6
+
+// localTime is how a datetime-local control writes a time.
+const localTime = "2006-01-02T15:04"
+
+// formFields lays out an input ask. Controls are named by position, so that no
+// name of the agent's meets one of ours.
+func formFields(card *hub.Card, who *hub.Person) []templates.FormField {
+	out := make([]templates.FormField, 0, len(card.Fields))
+	for i, f := range card.Fields {
+		name := "f" + strconv.Itoa(i+1)
+		t := templates.FormField{Field: f, ID: name, Name: name, Control: control(f), Hint: templates.Hint(f)}
+		if t.Title == "" {
+			t.Title = f.Name
+		}
+		switch {
+		case f.Type == hub.FieldBoolean:
+			t.Choices = []templates.Choice{{Value: "true", Label: "Yes"}, {Value: "false", Label: "No"}}
+		case len(f.Enum) > 0:
+			for j, v := range f.Enum {
+				label := v
+				if j < len(f.EnumNames) && f.EnumNames[j] != "" {
+					label = f.EnumNames[j]
+				}
+				t.Choices = append(t.Choices, templates.Choice{Value: v, Label: label})
+			}
+		}
+		if t.Control == "radio" && !f.Required {
+			t.Choices = append(t.Choices, templates.Choice{Value: "", Label: "No answer", Chosen: !f.HasDefault})
+		}
+		if t.Control == "datetime" {
+			t.Zone = zoneOf(who).String()
+		}
+		if f.HasDefault && !f.Sensitive {
+			set(&t, toControl(t, f.Default, who))
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// control picks the HTML control of a field. A number is a text control: a
+// browser empties a number control that it can't read, and what was typed
+// would be lost.
+func control(f hub.Field) string {
+	switch {
+	case f.Type == hub.FieldBoolean, len(f.Enum) > 0 && len(f.Enum) <= maxRadios:
+		return "radio"
+	case len(f.Enum) > 0:
+		return "select"
+	case f.Sensitive:
+		return "password"
+	case f.Type == hub.FieldNumber, f.Type == hub.FieldInteger:
+		return "number"
+	}
+	switch f.Format {
+	case "date":
+		return "date"
+	case "date-time":
+		return "datetime"
+	case "email":
+		return "email"
+	case "uri":
+		return "url"
+	case "":
+		if f.Pattern == "" && (f.MaxLength == 0 || f.MaxLength > 200) {
+			return "area"
+		}
+	}
+	return "text"
+}
+
+// set makes v the value of a control.
+func set(t *templates.FormField, v string) {
+	for i := range t.Choices {
+		t.Choices[i].Chosen = t.Choices[i].Value == v
+	}
+	t.Value = v
+}
+
+// refill puts back what was typed, unless it is sensitive.
+func refill(t *templates.FormField, f url.Values) {
+	if t.Sensitive {
+		return
+	}
+	if f.Has(t.Name) {
+		set(t, strings.ReplaceAll(f.Get(t.Name), "\r\n", "\n"))
+	}
+}
+
+// readFields collects what was typed, by the schema's names. A field that was
+// left empty is left out; a required text is passed on as it is, for the hub to
+// say what it lacks.
+func readFields(f url.Values, card *hub.Card, who *hub.Person) map[string]string {
+	out := map[string]string{}
+	for _, t := range formFields(card, who) {
+		if !f.Has(t.Name) {
+			continue
+		}
+		v := strings.ReplaceAll(f.Get(t.Name), "\r\n", "\n")
+		if t.Control == "number" {
+			v = strings.TrimSpace(v)
+		}
+		if v == "" && (!t.Required || t.Type != hub.FieldString) {
+			continue
+		}
+		out[t.Field.Name] = fromControl(t, v, who)
+	}
+	return out
+}
+
+// fromControl turns a control's value into the schema's. A date and time is by
+// the reader's clock.
+func fromControl(t templates.FormField, v string, who *hub.Person) string {
+	if t.Control != "datetime" {
+		return v
+	}
+	for _, layout := range []string{localTime, localTime + ":05"} {
+		if at, err := time.ParseInLocation(layout, v, zoneOf(who)); err == nil {
+			return at.Format(time.RFC3339)
+		}
+	}
+	return v
+}
+
+// toControl does the reverse, for a proposed value.
+func toControl(t templates.FormField, v string, who *hub.Person) string {
+	if t.Control != "datetime" {
+		return v
+	}
+	at, err := time.Parse(time.RFC3339, v)
+	if err != nil {
+		return ""
+	}
+	return at.In(zoneOf(who)).Format(localTime)
+}
+
+func zoneOf(who *hub.Person) *time.Location {
+	if who == nil || who.Location == nil {
+		return time.UTC
+	}
+	return who.Location
+}
+

@@ -1,0 +1,126 @@
+// Package web is the page where people read and answer: the channel that every
+// hub has.
+//
+// Posting costs nothing, since a person's list is the copy, and the page always
+// shows what the hub knows now; so there is nothing to update either. People
+// come by a personal link, which sets a signed cookie that reaches that
+// person's list, or one message only. GET and HEAD show and never decide; an
+// answer is a POST with a CSRF token that is tied to the sign-in, and passes
+// through hub.Desk like every other channel's.
+//
+// When the hub can't record an answer, the page says that nothing is known to
+// be recorded and keeps what was typed; sending it again is safe, since each
+// form carries a nonce that the receipt's key is made of.
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"beckon/hub"
+	"beckon/templates"
+)
+
+// Name is the channel's name in targets and receipts.
+const Name = "web"
+
+// Factory makes the channel. It needs no section; the section may say
+// "templates", a folder whose web/*.html and web/web.css replace the built-in
+// ones file by file.
+var Factory = hub.Factory{Name: Name, Implicit: true, People: true, New: New}
+
+type section struct {
+	Templates string `yaml:"templates" json:"templates"`
+}
+
+// Channel is the page. It is safe for concurrent use.
+type Channel struct {
+	desk hub.Desk
+	set  *templates.Set
+	log  *slog.Logger
+}
+
+// New makes the channel; it returns nil when the section is at fault, having
+// reported why through it.
+func New(s hub.Section, desk hub.Desk) hub.Channel {
+	var conf section
+	if s.Decode != nil && !s.Decode(&conf) {
+		return nil
+	}
+	set, err := templates.New(conf.Templates)
+	if err != nil {
+		if s.Errorf != nil {
+			s.Errorf("templates", "%v", err)
+		}
+		return nil
+	}
+	return &Channel{desk: desk, set: set, log: desk.Log()}
+}
+
+// Post does nothing but name the copy: the person's list shows the message as
+// soon as it is stored.
+func (c *Channel) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, error) {
+	if err := ctx.Err(); err != nil {
+		return hub.Posted{}, err
+	}
+	if r.Person == nil {
+		return hub.Posted{}, &hub.DeliveryError{Code: "no_person", Msg: "the page reaches persons only", Permanent: true}
+	}
+	return hub.Posted{Ref: r.Card.MessageID + "/" + r.Person.ID}, nil
+}
+
+// Update does nothing: the page shows what the hub knows now.
+func (c *Channel) Update(context.Context, hub.UpdateRequest) error { return nil }
+
+// Handlers returns the page's routes, by [http.ServeMux] pattern. They leave
+// every path but their own to others.
+func (c *Channel) Handlers() map[string]http.Handler {
+	const item = "/i/{id}"
+	h := map[string]http.Handler{
+		"GET /{$}":            c.page(c.showList),
+		"GET " + item:         c.page(c.showItem),
+		"GET /l/{token}":      c.page(c.openLink),
+		"GET /assets/web.css": http.HandlerFunc(c.css),
+		"POST /signout":       c.form(c.signOut),
+		"POST /i/{id}/signout": c.form(func(w http.ResponseWriter, r *http.Request, s *session) {
+			c.signOut(w, r, s)
+		}),
+		"/i/": c.page(c.problem(http.StatusNotFound, "not-found")),
+		"/l/": c.page(c.problem(http.StatusNotFound, "not-found")),
+	}
+	for action, verb := range actions {
+		h["POST "+item+"/"+action] = c.form(c.act(verb))
+		h[item+"/"+action] = c.page(c.notAllowed("POST"))
+	}
+	for _, p := range []string{"/signout", "/i/{id}/signout"} {
+		h[p] = c.page(c.notAllowed("POST"))
+	}
+	for _, p := range []string{"/{$}", item, "/l/{token}", "/assets/web.css"} {
+		h[p] = c.page(c.notAllowed("GET, HEAD"))
+	}
+	return h
+}
+
+// actions are the forms of a message's page.
+var actions = map[string]hub.Verb{
+	"answer":   hub.VerbAnswer,
+	"decline":  hub.VerbDecline,
+	"complete": hub.VerbComplete,
+	"dismiss":  hub.VerbDismiss,
+	"tick":     hub.VerbTick,
+}
+
+func (c *Channel) css(w http.ResponseWriter, r *http.Request) {
+	path, body := c.set.CSS()
+	h := w.Header()
+	secure(h)
+	h.Set("Content-Type", "text/css; charset=utf-8")
+	if strings.HasSuffix(path, "?"+r.URL.RawQuery) {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	} else {
+		h.Set("Cache-Control", "no-cache")
+	}
+	_, _ = w.Write(body)
+}
