@@ -62,6 +62,8 @@ func (s Status) Terminal() bool { return s != Open }
 type Envelope struct {
 	// Minor is N of the declared version "0.N".
 	Minor int `json:"-"`
+	// Expires is ExpiresAt in UTC, filled by [Envelope.Validate]; zero: never.
+	Expires time.Time `json:"-"`
 
 	Version        string         `json:"ma2h_version"`
 	ID             string         `json:"id,omitzero"` // honoured at 0.1 only, as an alias
@@ -119,6 +121,10 @@ type Request struct {
 	// AllowedResolvers is nil when the agent named none; an empty list is nobody.
 	AllowedResolvers []string  `json:"allowed_resolvers,omitzero"`
 	Callback         *Callback `json:"callback,omitzero"`
+
+	// Implied says that the agent named no options for a confirm and that
+	// [Envelope.Validate] has filled in approve and deny (spec §5.2).
+	Implied bool `json:"-"`
 }
 
 // Option is one choice of a select or confirm.
@@ -240,3 +246,13 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 // FormatTime writes t as the hub does on the wire.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
+
+// Respond, Ignore and Edit read one permission each; nil when the agent said
+// nothing, which allows it.
+func (p *Permissions) Respond() *bool { return p.AllowRespond }
+
+// Ignore is the leave to decline.
+func (p *Permissions) Ignore() *bool { return p.AllowIgnore }
+
+// Edit is the leave to change what the agent proposed.
+func (p *Permissions) Edit() *bool { return p.AllowEdit }
