@@ -93,6 +93,9 @@ type Receipt struct {
 	Key      string // the channel's own id of the inbound thing
 	Evidence []byte // JSON: how the person was identified. Kept with the history
 	Cursor   *Cursor
+	// Reusable: what was unclear does not use the key up, since the same form
+	// comes again once it is mended.
+	Reusable bool
 	Outcome  Outcome // filled in by the domain
 }
 

@@ -47,7 +47,8 @@ type UpdateRequest struct {
 	Remind     bool // the message is still open; ask again
 }
 
-// Updater is a channel that can change, or follow up on, a copy that stands.
+// Updater is a channel that can change, or follow up on, a copy that stands. A
+// channel without it shows its copies live, as the page does.
 type Updater interface {
 	Update(ctx context.Context, r UpdateRequest) error
 }

@@ -1,10 +1,22 @@
 // Package hub is the domain: what a message, person, route, delivery and answer
 // are, which moves are legal, and what a channel gets and must do.
+//
+// A [Hub] decides on a [Snapshot] and hands the store one [Change]. The store
+// applies all of it durably, or says that the message has moved on, and the hub
+// decides again. Whoever waits is woken and the outbox is told only after the
+// store has committed. The package does no I/O of its own: stores, channels and
+// waiters are passed in.
+//
+// A failure that is somebody's to mend is an [*Error] or [*ma2h.Error] with a
+// code; any other error is the hub's own, and nothing is known to be recorded.
 package hub
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"beckon/hub/ma2h"
@@ -17,98 +29,119 @@ type Options struct {
 	Outbox   Outbox
 	Keys     KeyRing
 	Log      *slog.Logger
+	Observer Observer // nil: nobody counts
+}
+
+// Observer counts what happens, for metrics. Its methods come after commit and
+// must not block.
+type Observer interface {
+	Submitted(t ma2h.Type)
+	Resolved(t ma2h.Type, resolution ma2h.Status, via string)
+	Attempted(lane, code string, took time.Duration)
+	Answered(via string, k OutcomeKind)
+	Unreachable()
 }
 
 // Hub decides. It is safe for concurrent use.
-type Hub struct{}
+type Hub struct {
+	store    Store
+	notifier Notifier
+	outbox   Outbox
+	keys     KeyRing
+	log      *slog.Logger
+	observer Observer
+	quota    quota
 
-// New returns a hub over a directory; SetChannels before the outbox runs.
-func New(o Options, d *Directory) *Hub { panic("unwritten") }
+	dir      atomic.Pointer[Directory]
+	channels atomic.Pointer[map[string]Channel]
+}
+
+// New returns a hub over a directory. Call SetChannels before the outbox runs.
+func New(o Options, d *Directory) *Hub {
+	h := &Hub{
+		store: o.Store, notifier: o.Notifier, outbox: o.Outbox, keys: o.Keys,
+		log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), observer: o.Observer,
+	}
+	if h.observer == nil {
+		h.observer = nobody{}
+	}
+	h.quota.count = func(ctx context.Context, agentID string) (int, error) {
+		return h.store.OpenCount(ctx, agentID, 1<<30)
+	}
+	h.SetDirectory(d)
+	h.SetChannels(nil)
+	return h
+}
 
 // SetChannels names the channels that deliveries go to.
-func (h *Hub) SetChannels(c map[string]Channel) { panic("unwritten") }
+func (h *Hub) SetChannels(c map[string]Channel) { h.channels.Store(&c) }
 
 // SetDirectory swaps the config.
-func (h *Hub) SetDirectory(d *Directory) { panic("unwritten") }
+func (h *Hub) SetDirectory(d *Directory) { h.dir.Store(d) }
 
 // Directory returns the config in force.
-func (h *Hub) Directory() *Directory { panic("unwritten") }
+func (h *Hub) Directory() *Directory { return h.dir.Load() }
 
-// Desk returns the hub as one channel sees it.
-func (h *Hub) Desk(channel string) Desk { panic("unwritten") }
+func (h *Hub) channel(name string) Channel { return (*h.channels.Load())[name] }
 
-// Submitted is what Submit did.
-type Submitted struct {
-	Message  *Message
-	Ack      ma2h.SubmitAck
-	Warnings []string // for the Beckon-Warning header
-	Replayed bool     // the original ack of an earlier submit
+// now is the one clock reading of a decision, floored to the millisecond as
+// the database keeps it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// maxDecisions bounds how often one request decides again because the message
+// moved on. Each round means that somebody else's change was committed.
+const maxDecisions = 64
+
+// decide reads a snapshot, lets f turn it into a change and applies that, again
+// and again while the message moves on in between. A nil change ends it.
+func (h *Hub) decide(ctx context.Context, op, id string, f func(*Snapshot) (*Change, error)) error {
+	for range maxDecisions {
+		s, err := h.store.Snapshot(ctx, id)
+		if err != nil {
+			return err
+		}
+		c, err := f(s)
+		if err != nil || c == nil {
+			return err
+		}
+		err = h.store.Apply(ctx, c)
+		if errors.Is(err, ErrStale) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		h.committed(s.Message, c)
+		return nil
+	}
+	return &Error{Code: ma2h.CodeUnavailable, Op: op, Msg: "the message is changing too fast; try again"}
 }
 
-// Submit takes an envelope as received from an authenticated agent (spec §8.1).
-// Errors are *Error or *ma2h.Error.
-func (h *Hub) Submit(ctx context.Context, agent *Agent, raw []byte) (*Submitted, error) {
-	panic("unwritten")
+// committed tells everybody whom a durable change concerns.
+func (h *Hub) committed(before *Message, c *Change) {
+	for i := range c.Deliveries {
+		h.outbox.Due(c.Deliveries[i].Lane, c.Deliveries[i].Due)
+	}
+	if before != nil && (len(c.Advance) > 0 || len(c.Retry) > 0) {
+		for _, t := range before.Plan.Targets {
+			h.outbox.Due(t.Channel, c.At)
+		}
+	}
+	if c.Patch == nil {
+		return
+	}
+	if before.Status == ma2h.Open && c.Patch.Status != ma2h.Open {
+		h.quota.release(before.AgentID)
+		h.observer.Resolved(before.Envelope.Type, c.Patch.Status, c.Patch.ResolvedVia)
+	}
+	h.notifier.Wake(c.MessageID)
 }
 
-// Get reads a message for its submitter: CodeNotFound to anybody else, CodeGone
-// from a tombstone.
-func (h *Hub) Get(ctx context.Context, agentID, id string) (*Message, error) { panic("unwritten") }
+// nobody is the Observer of a hub that nobody observes.
+type nobody struct{}
 
-// Wait is Get that holds until the message is terminal, d has passed or ctx
-// ends, and then returns its current state.
-func (h *Hub) Wait(ctx context.Context, agentID, id string, d time.Duration) (*Message, error) {
-	panic("unwritten")
-}
-
-// Body renders the body of GET /v1/messages/{id} (spec §8.2); with extra, the
-// "beckon" object of deliveries and warnings travels along.
-func (h *Hub) Body(ctx context.Context, m *Message, extra bool) ([]byte, error) { panic("unwritten") }
-
-// Resolve is an agent's answer by POST /v1/messages/{id}/resolve (spec §8.8).
-func (h *Hub) Resolve(ctx context.Context, agent *Agent, id string, raw []byte) (ma2h.Resolved, error) {
-	panic("unwritten")
-}
-
-// Cancel withdraws the agent's own message (spec §8.4); again is the same.
-func (h *Hub) Cancel(ctx context.Context, agent *Agent, id string) (ma2h.Resolved, error) {
-	panic("unwritten")
-}
-
-// List lists messages; set q.AgentID for an agent.
-func (h *Hub) List(ctx context.Context, q ListQuery) ([]*Message, error) { panic("unwritten") }
-
-// Inspect reads a message whole, for an operator.
-func (h *Hub) Inspect(ctx context.Context, id string) (*Snapshot, error) { panic("unwritten") }
-
-// Deliveries lists deliveries, for an operator.
-func (h *Hub) Deliveries(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
-	panic("unwritten")
-}
-
-// Attempts reads the attempts of a message's deliveries, for an operator.
-func (h *Hub) Attempts(ctx context.Context, id string) ([]Attempt, error) { panic("unwritten") }
-
-// Events reads a message's history and verifies its chain, for an operator.
-func (h *Hub) Events(ctx context.Context, id string) ([]Event, error) { panic("unwritten") }
-
-// Retry makes a dead or waiting delivery due now, for an operator.
-func (h *Hub) Retry(ctx context.Context, operator, id string, seq int) (*Delivery, error) {
-	panic("unwritten")
-}
-
-// Repost posts an open message again to all its targets whose copies are
-// missing or dead, and to the others as a new generation when all is set.
-func (h *Hub) Repost(ctx context.Context, operator, id string, all bool) (int, error) {
-	panic("unwritten")
-}
-
-// Withdraw cancels an open ask for an operator; the actor is
-// "system:operator".
-func (h *Hub) Withdraw(ctx context.Context, operator, id string) (ma2h.Resolved, error) {
-	panic("unwritten")
-}
-
-// Work does one claimed delivery and records how it ended. An error means that
-// not even that could be recorded.
-func (h *Hub) Work(ctx context.Context, d Delivery) error { panic("unwritten") }
+func (nobody) Submitted(ma2h.Type)                     {}
+func (nobody) Resolved(ma2h.Type, ma2h.Status, string) {}
+func (nobody) Attempted(string, string, time.Duration) {}
+func (nobody) Answered(string, OutcomeKind)            {}
+func (nobody) Unreachable()                            {}

@@ -1,0 +1,123 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"beckon/hub/ma2h"
+)
+
+// Desk returns the hub as one channel sees it.
+func (h *Hub) Desk(channel string) Desk {
+	return &desk{h: h, channel: channel, log: h.log.With("channel", channel)}
+}
+
+type desk struct {
+	h       *Hub
+	channel string
+	log     *slog.Logger
+}
+
+func (k *desk) Answer(ctx context.Context, a Answer) (Outcome, error) {
+	a.Receipt.Channel = k.channel
+	return k.h.answer(ctx, a)
+}
+
+func (k *desk) Signal(ctx context.Context, s Signal) error {
+	s.Receipt.Channel = k.channel
+	return k.h.signal(ctx, s)
+}
+
+func (k *desk) List(ctx context.Context, person string, q ListQuery) ([]*Card, error) {
+	d := k.h.Directory()
+	reader := d.People[person]
+	if reader == nil {
+		return nil, refuse(ma2h.CodeNotFound, "", "%q is not in the directory", person)
+	}
+	q.Person, q.AgentID = person, ""
+	messages, err := k.h.store.ListMessages(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	cards := make([]*Card, len(messages))
+	for i, m := range messages {
+		cards[i] = d.card(m, reader, Page)
+	}
+	return cards, nil
+}
+
+func (k *desk) Card(ctx context.Context, messageID, person string, v View) (*Card, error) {
+	d, m, err := k.read(ctx, messageID, person)
+	if err != nil {
+		return nil, err
+	}
+	return d.card(m, d.People[person], v), nil
+}
+
+func (k *desk) History(ctx context.Context, messageID, person string) ([]Event, error) {
+	if _, _, err := k.read(ctx, messageID, person); err != nil {
+		return nil, err
+	}
+	return k.h.store.Events(ctx, messageID)
+}
+
+// read reads a message for a person who may look at it; for anybody else it
+// does not exist.
+func (k *desk) read(ctx context.Context, messageID, person string) (*Directory, *Message, error) {
+	d := k.h.Directory()
+	m, err := k.h.store.Message(ctx, messageID)
+	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrGone) {
+		return nil, nil, err
+	}
+	if err != nil || d.People[person] == nil || !d.inAudience(m, person) {
+		return nil, nil, refuse(ma2h.CodeNotFound, "", "no message %q for %s", messageID, person)
+	}
+	return d, m, nil
+}
+
+func (k *desk) FindPosting(ctx context.Context, channel, ref string) (*Posting, error) {
+	return k.h.store.FindPosting(ctx, channel, ref)
+}
+
+func (k *desk) Watch(messageID string) (<-chan struct{}, func()) {
+	return k.h.notifier.Subscribe(messageID)
+}
+
+func (k *desk) State() StateStore            { return k.h.store }
+func (k *desk) Directory() *Directory        { return k.h.Directory() }
+func (k *desk) Keys(purpose string) [][]byte { return k.h.keys.Derive(k.channel + " " + purpose) }
+func (k *desk) Log() *slog.Logger            { return k.log }
+
+// signal records what a channel learnt about a copy. A bounce moves on to the
+// next target.
+func (h *Hub) signal(ctx context.Context, s Signal) error {
+	err := h.decide(ctx, "signal", s.MessageID, func(snap *Snapshot) (*Change, error) {
+		m := snap.Message
+		c := &Change{MessageID: m.ID, At: now(), Expect: m.Version, Cursor: s.Receipt.Cursor}
+		if s.Receipt.Key != "" {
+			r := s.Receipt
+			c.Receipt = &r
+		}
+		content := map[string]any{"via": s.Receipt.Channel, "person": s.Person, "note": s.Note}
+		if err := m.record(c, string(s.Kind), content); err != nil {
+			return nil, err
+		}
+		if d := deliveryBySeq(snap, s.Posting); s.Kind == Bounced && d != nil {
+			d.State = Dead
+			for i := range snap.Deliveries {
+				next := &snap.Deliveries[i]
+				if next.Kind == KindPost && next.State == Pending && next.Entry > d.Entry && allDead(snap, next.Entry) {
+					c.Advance = []int{next.Entry}
+					break
+				}
+			}
+		}
+		c.Patch = PatchOf(m)
+		return c, nil
+	})
+	if _, seen := errors.AsType[*RepeatedError](err); seen {
+		return nil
+	}
+	return err
+}
