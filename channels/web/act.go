@@ -27,7 +27,7 @@ func (c *Channel) act(verb hub.Verb) func(http.ResponseWriter, *http.Request, *s
 			return
 		}
 		a := readAnswer(r, p.Card, s.person, verb)
-		a.Receipt = hub.Receipt{Channel: Name, Key: receiptKey(r, s, verb), Evidence: evidence(r, s)}
+		a.Receipt = hub.Receipt{Channel: Name, Key: receiptKey(r, s, verb), Evidence: evidence(r, s), Reusable: true}
 		out, err := c.desk.Answer(r.Context(), a)
 		if err == nil && out.Kind == hub.Accepted {
 			to := itemPath(a.MessageID)

@@ -101,9 +101,8 @@ func refill(t *templates.FormField, f url.Values) {
 	}
 }
 
-// readFields collects what was typed, by the schema's names. A field that was
-// left empty is left out; a required text is passed on as it is, for the hub to
-// say what it lacks.
+// readFields collects what was typed, by the schema's names. The hub reads an
+// empty field as one that was not filled in.
 func readFields(f url.Values, card *hub.Card, who *hub.Person) map[string]string {
 	out := map[string]string{}
 	for _, t := range formFields(card, who) {
@@ -111,12 +110,6 @@ func readFields(f url.Values, card *hub.Card, who *hub.Person) map[string]string
 			continue
 		}
 		v := strings.ReplaceAll(f.Get(t.Name), "\r\n", "\n")
-		if t.Control == "number" {
-			v = strings.TrimSpace(v)
-		}
-		if v == "" && (!t.Required || t.Type != hub.FieldString) {
-			continue
-		}
 		out[t.Field.Name] = fromControl(t, v, who)
 	}
 	return out

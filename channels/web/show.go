@@ -140,7 +140,7 @@ func (c *Channel) item(r *http.Request, s *session, id string) (*templates.ItemP
 		// The history is small print: the question is more important.
 		c.log.WarnContext(r.Context(), "read history", "message", id, "err", err)
 	}
-	p.History = templates.History(events, s.person)
+	p.History = templates.History(events, c.desk.Directory(), s.person)
 	return p, nil
 }
 

@@ -2,7 +2,7 @@
 // hub has.
 //
 // Posting costs nothing, since a person's list is the copy, and the page always
-// shows what the hub knows now; so there is nothing to update either. People
+// shows what the hub knows now; so there is no Update either. People
 // come by a personal link, which sets a signed cookie that reaches that
 // person's list, or one message only. GET and HEAD show and never decide; an
 // answer is a POST with a CSRF token that is tied to the sign-in, and passes
@@ -71,9 +71,6 @@ func (c *Channel) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, erro
 	return hub.Posted{Ref: r.Card.MessageID + "/" + r.Person.ID}, nil
 }
 
-// Update does nothing: the page shows what the hub knows now.
-func (c *Channel) Update(context.Context, hub.UpdateRequest) error { return nil }
-
 // Handlers returns the page's routes, by [http.ServeMux] pattern. They leave
 // every path but their own to others.
 func (c *Channel) Handlers() map[string]http.Handler {
@@ -84,9 +81,7 @@ func (c *Channel) Handlers() map[string]http.Handler {
 		"GET /l/{token}":      c.page(c.openLink),
 		"GET /assets/web.css": http.HandlerFunc(c.css),
 		"POST /signout":       c.form(c.signOut),
-		"POST /i/{id}/signout": c.form(func(w http.ResponseWriter, r *http.Request, s *session) {
-			c.signOut(w, r, s)
-		}),
+		"POST /i/{id}/signout": c.form(c.signOut),
 		"/i/": c.page(c.problem(http.StatusNotFound, "not-found")),
 		"/l/": c.page(c.problem(http.StatusNotFound, "not-found")),
 	}
