@@ -100,6 +100,7 @@ func (h *Hub) decide(ctx context.Context, op, id string, f func(*Snapshot) (*Cha
 		if err != nil {
 			return err
 		}
+		was := s.Message.Status // f moves the snapshot to its new state
 		c, err := f(s)
 		if err != nil || c == nil {
 			return err
@@ -111,28 +112,29 @@ func (h *Hub) decide(ctx context.Context, op, id string, f func(*Snapshot) (*Cha
 		if err != nil {
 			return err
 		}
-		h.committed(s.Message, c)
+		h.committed(s.Message, was, c)
 		return nil
 	}
 	return &Error{Code: ma2h.CodeUnavailable, Op: op, Msg: "the message is changing too fast; try again"}
 }
 
-// committed tells everybody whom a durable change concerns.
-func (h *Hub) committed(before *Message, c *Change) {
+// committed tells everybody whom a durable change of m concerns; was is the
+// status before it.
+func (h *Hub) committed(m *Message, was ma2h.Status, c *Change) {
 	for i := range c.Deliveries {
 		h.outbox.Due(c.Deliveries[i].Lane, c.Deliveries[i].Due)
 	}
-	if before != nil && (len(c.Advance) > 0 || len(c.Retry) > 0) {
-		for _, t := range before.Plan.Targets {
+	if len(c.Advance) > 0 || len(c.Retry) > 0 {
+		for _, t := range m.Plan.Targets {
 			h.outbox.Due(t.Channel, c.At)
 		}
 	}
 	if c.Patch == nil {
 		return
 	}
-	if before.Status == ma2h.Open && c.Patch.Status != ma2h.Open {
-		h.quota.release(before.AgentID)
-		h.observer.Resolved(before.Envelope.Type, c.Patch.Status, c.Patch.ResolvedVia)
+	if was == ma2h.Open && c.Patch.Status != ma2h.Open {
+		h.quota.release(m.AgentID)
+		h.observer.Resolved(m.Envelope.Type, c.Patch.Status, c.Patch.ResolvedVia)
 	}
 	h.notifier.Wake(c.MessageID)
 }

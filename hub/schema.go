@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -395,12 +394,6 @@ func checkInput(e *ma2h.Envelope, l Limits) error {
 		return refuse(ma2h.CodeInvalidField, "request.default_on_expire", "does not fit the schema: %s %s", errs[0].Field, errs[0].Msg)
 	}
 	return nil
-}
-
-// sameJSON compares two values as JSON.
-func sameJSON(a, b jsontext.Value) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
 func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }

@@ -90,7 +90,7 @@ func (h *Hub) submitNew(ctx context.Context, d *Directory, agent *Agent, raw []b
 		return nil, err
 	}
 	h.observer.Submitted(e.Type)
-	h.committed(nil, c)
+	h.committed(m, m.Status, c)
 	return h.submitted(d, m, false), nil
 }
 
