@@ -1,0 +1,40 @@
+package store
+
+import (
+	"errors"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// dialect is what differs between databases; all other SQL is written once,
+// and uses nothing that only one of them has.
+type dialect struct {
+	name     string // folder of its migrations
+	begin    string // starts a transaction that will write
+	claim    string // suffix of the SELECT that picks what to claim
+	bigint   string
+	isUnique func(error) bool // a unique index refused the row
+	isBusy   func(error) bool // somebody else holds the lock: try again
+}
+
+func sqliteDialect() dialect {
+	return dialect{
+		name:   "sqlite",
+		begin:  "BEGIN IMMEDIATE",
+		bigint: "INTEGER",
+		isUnique: func(err error) bool {
+			c := sqliteCode(err)
+			return c == sqlite3.SQLITE_CONSTRAINT_UNIQUE || c == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+		},
+		isBusy: func(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY },
+	}
+}
+
+// sqliteCode is the extended result code of err, 0 if it is not SQLite's.
+func sqliteCode(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()
+	}
+	return 0
+}
