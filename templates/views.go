@@ -21,7 +21,7 @@ type Page struct {
 type ListPage struct {
 	Page
 	Open, Past         []*hub.Card
-	MoreOpen, MorePast string // query of the next page; "" for the last
+	MoreOpen, MorePast string // where the next page begins; "" for the last
 	Paged              bool   // this is not the first page
 }
 

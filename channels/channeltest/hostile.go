@@ -12,18 +12,22 @@ import (
 
 // hostile is text that is dangerous in one medium or another.
 const hostile = "<!channel> <@U0BOB> <https://evil.example|click> <script>alert(1)</script>" +
-	"<img src=x onerror=alert(2)> \"'><b>\r\nBcc: evil@example.com\r\n\u202Edlrow\u202C &lt; {{.}} @everyone"
+	"<img src=x onerror=alert(2)> \"'><b> \u202Edlrow\u202C &lt; {{.}} @everyone"
+
+// oneLine adds what must not begin a line where one line belongs.
+const oneLine = hostile + "\r\nBcc: evil@example.com\r\n.\r\n"
 
 func testHostile(t *testing.T, h Harness) {
 	f := start(t, h)
 	c := Ask("msg_a")
-	c.Title, c.Body, c.Project, c.RunID = hostile, hostile+"\n\n![pixel](https://evil.example/p.png) [x](javascript:alert(3))", hostile, hostile
-	c.Tags = []string{hostile}
-	c.Options[0].Label, c.Options[0].Description = hostile, hostile
-	c.OnExpire = hostile
+	c.Title, c.Project, c.RunID = oneLine, oneLine, oneLine
+	c.Body = hostile + "\n\n![pixel](https://evil.example/p.png) [x](javascript:alert(3))"
+	c.Tags = []string{oneLine}
+	c.Options[0].Label, c.Options[0].Description = oneLine, oneLine
+	c.OnExpire = oneLine
 	c.Context = []hub.CardPart{
 		{Text: hostile},
-		{File: &ma2h.File{URI: "javascript:alert(4)", Name: hostile}},
+		{File: &ma2h.File{URI: "javascript:alert(4)", Name: oneLine}},
 		{Data: []byte(`{"<script>alert(5)</script>":"<img src=x onerror=alert(6)>"}`)},
 	}
 	f.post(c)

@@ -147,4 +147,3 @@ func zoneOf(who *hub.Person) *time.Location {
 	}
 	return who.Location
 }
-

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"net/http"
-	"net/url"
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
@@ -57,7 +56,7 @@ func (c *Channel) showList(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(open) > openRows {
 		open = open[:openRows]
-		p.MoreOpen = url.Values{"before": {open[openRows-1].MessageID}}.Encode()
+		p.MoreOpen = open[openRows-1].MessageID
 	}
 	p.Open = open
 	if before == "" { // older open ones have a page to themselves
@@ -86,7 +85,7 @@ func (c *Channel) pastRows(r *http.Request, s *session, before string, p *templa
 				continue
 			}
 			if p.Past = append(p.Past, card); len(p.Past) == pastRows {
-				p.MorePast = url.Values{"past": {before}}.Encode()
+				p.MorePast = before
 				return nil
 			}
 		}
@@ -94,7 +93,7 @@ func (c *Channel) pastRows(r *http.Request, s *session, before string, p *templa
 			return nil
 		}
 	}
-	p.MorePast = url.Values{"past": {before}}.Encode()
+	p.MorePast = before
 	return nil
 }
 

@@ -76,14 +76,14 @@ func (c *Channel) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, erro
 func (c *Channel) Handlers() map[string]http.Handler {
 	const item = "/i/{id}"
 	h := map[string]http.Handler{
-		"GET /{$}":            c.page(c.showList),
-		"GET " + item:         c.page(c.showItem),
-		"GET /l/{token}":      c.page(c.openLink),
-		"GET /assets/web.css": http.HandlerFunc(c.css),
-		"POST /signout":       c.form(c.signOut),
+		"GET /{$}":             c.page(c.showList),
+		"GET " + item:          c.page(c.showItem),
+		"GET /l/{token}":       c.page(c.openLink),
+		"GET /assets/web.css":  http.HandlerFunc(c.css),
+		"POST /signout":        c.form(c.signOut),
 		"POST /i/{id}/signout": c.form(c.signOut),
-		"/i/": c.page(c.problem(http.StatusNotFound, "not-found")),
-		"/l/": c.page(c.problem(http.StatusNotFound, "not-found")),
+		"/i/":                  c.page(c.problem(http.StatusNotFound, "not-found")),
+		"/l/":                  c.page(c.problem(http.StatusNotFound, "not-found")),
 	}
 	for action, verb := range actions {
 		h["POST "+item+"/"+action] = c.form(c.act(verb))
