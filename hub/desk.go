@@ -86,7 +86,7 @@ func (k *desk) Watch(messageID string) (<-chan struct{}, func()) {
 
 func (k *desk) State() StateStore            { return k.h.store }
 func (k *desk) Directory() *Directory        { return k.h.Directory() }
-func (k *desk) Keys(purpose string) [][]byte { return k.h.keys.Derive(k.channel + " " + purpose) }
+func (k *desk) Keys(purpose string) [][]byte { return k.h.keys.Channel(k.channel, purpose) }
 func (k *desk) Log() *slog.Logger            { return k.log }
 
 // signal records what a channel learnt about a copy. A bounce moves on to the

@@ -24,3 +24,8 @@ func (k KeyRing) Derive(purpose string) [][]byte {
 	}
 	return out
 }
+
+// Channel returns a channel's own keys for a purpose.
+func (k KeyRing) Channel(channel, purpose string) [][]byte {
+	return k.Derive(channel + " " + purpose)
+}
