@@ -83,7 +83,8 @@ func (e *Envelope) takeID(raw jsontext.Value) error {
 }
 
 // missing finds required strings that are absent where "" is a legal shape, so
-// that the decoded value can't tell. empty holds the fields that say "".
+// that the decoded value can't tell. empty holds the fields that say "". A
+// request or action on another type is not looked into; Validate deals with it.
 func (e *Envelope) missing(empty map[string]bool) error {
 	need := func(value, format string, args ...any) error {
 		if value != "" {
@@ -94,7 +95,7 @@ func (e *Envelope) missing(empty map[string]bool) error {
 		}
 		return nil
 	}
-	if e.Request != nil {
+	if e.Type == Ask && e.Request != nil {
 		for i, o := range e.Request.Options {
 			if err := need(o.Value, "request.options[%d].value", i); err != nil {
 				return err
@@ -104,7 +105,7 @@ func (e *Envelope) missing(empty map[string]bool) error {
 			}
 		}
 	}
-	if e.Action != nil {
+	if e.Type == Task && e.Action != nil {
 		if err := need(e.Action.Instructions, "action.instructions"); err != nil {
 			return err
 		}

@@ -132,7 +132,7 @@ func (s *signable) context(callbackURL, jti, t string) (*SignedContext, error) {
 	}
 	if s.Response != nil {
 		if err := json.Unmarshal(s.Response, &detail); err != nil {
-			return nil, err
+			return nil, invalid("response", "must be an object whose resolved_at is a string")
 		}
 	}
 	sum, err := PayloadSHA256(s.Response, s.State)
