@@ -1,0 +1,468 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"beckon/hub"
+	"beckon/hub/ma2h"
+)
+
+// chatty goes to #deploys at once, to alice after ten minutes and to bob after
+// an hour.
+func chatty(d doc) { delete(d, "tags") }
+
+func (c *chat) order() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.posts)
+}
+
+func (c *chat) failing(f func(hub.PostRequest) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail = f
+}
+
+func permanent(code string) error {
+	return &hub.DeliveryError{Code: code, Msg: "invite the app to the channel", Permanent: true}
+}
+
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	const room, alice, bob = "chat:#deploys", "chat:alice", "chat:bob"
+	tests := []struct {
+		name    string
+		fail    func(hub.PostRequest) error
+		message func(doc)
+		answer  time.Duration // 0: nobody answers
+		after   time.Duration
+		posts   []string
+		history string
+	}{
+		{"each in its time", nil, nil, 0, 2 * time.Hour, []string{room, alice, bob}, "submitted posted posted posted"},
+		{"not after an answer", nil, nil, 5 * time.Minute, 2 * time.Hour, []string{room}, "submitted posted answered"},
+		{"at once when the first failed for good", func(r hub.PostRequest) error {
+			if r.Target.Place != "" {
+				return permanent("not_invited")
+			}
+			return nil
+		}, nil, 0, time.Second, []string{room, alice}, "submitted delivery_failed posted"},
+		{"nobody left", func(hub.PostRequest) error { return permanent("not_invited") }, nil, 0, time.Second,
+			[]string{room, alice, bob}, "submitted delivery_failed delivery_failed delivery_failed unreachable"},
+		{"a notify goes no further once it has arrived", nil, func(d doc) { delete(d, "request"); d["type"] = "notify" }, 0, 2 * time.Hour,
+			[]string{room}, "submitted posted"},
+		{"a notify moves on when it has not", func(r hub.PostRequest) error {
+			if r.Target.Place != "" {
+				return permanent("not_invited")
+			}
+			return nil
+		}, func(d doc) { delete(d, "request"); d["type"] = "notify" }, 0, 2 * time.Hour, []string{room, alice}, "submitted delivery_failed posted"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, nil)
+				w.chat.failing(tt.fail)
+				id := w.submit(ask(func(d doc) {
+					chatty(d)
+					if tt.message != nil {
+						tt.message(d)
+					}
+				})).Message.ID
+				if tt.answer > 0 {
+					time.Sleep(tt.answer)
+					w.answer(hub.Answer{MessageID: id, Option: 1})
+				}
+				time.Sleep(tt.after)
+				synctest.Wait()
+				if got := w.chat.order(); !slices.Equal(got, tt.posts) {
+					t.Errorf("posts %q, want %q", got, tt.posts)
+				}
+				if got := strings.Join(w.kinds(id), " "); got != tt.history {
+					t.Errorf("history %q, want %q", got, tt.history)
+				}
+				body, err := w.h.Body(t.Context(), w.message(id), true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				unreachable := strings.HasSuffix(tt.history, "unreachable")
+				if strings.Contains(string(body), `"unreachable":true`) != unreachable {
+					t.Errorf("body %s", body)
+				}
+				w.stop()
+			})
+		})
+	}
+}
+
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(d *hub.Directory) { d.Routes[2].Post = d.Routes[2].Post[:1] })
+		n := 0
+		w.chat.failing(func(r hub.PostRequest) error {
+			if n++; n != r.Attempt {
+				t.Errorf("call %d is attempt %d", n, r.Attempt)
+			}
+			return errors.New("connection refused")
+		})
+		id := w.submit(ask(chatty)).Message.ID
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if n != hub.MaxAttempts {
+			t.Errorf("%d attempts", n)
+		}
+		dead, err := w.h.Deliveries(t.Context(), hub.DeliveryQuery{State: hub.Dead, Limit: 10})
+		if err != nil || len(dead) != 1 || dead[0].LastError != "connection refused" || dead[0].LastCode != "error" {
+			t.Fatalf("dead %+v, %v", dead, err)
+		}
+		attempts, err := w.h.Attempts(t.Context(), id)
+		if err != nil || len(attempts) != hub.MaxAttempts {
+			t.Fatalf("%d attempts kept, %v", len(attempts), err)
+		}
+		for i := 1; i < len(attempts); i++ {
+			wait := attempts[i].StartedAt.Sub(attempts[i-1].EndedAt)
+			if wait < 4*time.Second || wait > 24*time.Minute {
+				t.Errorf("waited %s before attempt %d", wait, i+1)
+			}
+		}
+		w.chat.failing(nil)
+		if _, err := w.h.Retry(t.Context(), "ops", id, dead[0].Seq); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := w.chat.seen(); len(got) != 1 {
+			t.Errorf("copies after the retry %q", got)
+		}
+		if _, err := w.h.Retry(t.Context(), "ops", id, dead[0].Seq); hub.CodeOf(err) != ma2h.CodeInvalidField {
+			t.Errorf("retry of a done delivery: %v", err)
+		}
+		w.stop()
+	})
+}
+
+// 429 waits for Retry-After, and that is no failed attempt (rule 14).
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		var calls []time.Time
+		w.chat.failing(func(r hub.PostRequest) error {
+			calls = append(calls, time.Now())
+			if len(calls) <= 20 {
+				return &hub.DeliveryError{Code: "rate_limited", Msg: "slow down", After: 7 * time.Second}
+			}
+			return nil
+		})
+		id := w.submit(ask(chatty)).Message.ID
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if len(calls) != 21 {
+			t.Fatalf("%d calls", len(calls))
+		}
+		for i := 1; i < len(calls); i++ {
+			if d := calls[i].Sub(calls[i-1]); d < 7*time.Second || d > 8*time.Second {
+				t.Errorf("call %d came after %s", i, d)
+			}
+		}
+		s, err := w.h.Inspect(t.Context(), id)
+		if err != nil || s.Deliveries[0].State != hub.Done || s.Deliveries[0].Attempts != 1 {
+			t.Errorf("delivery %+v, %v", s.Deliveries[0], err)
+		}
+		w.stop()
+	})
+}
+
+// Shutdown is not a failed attempt (rule 14): the delivery is pending again,
+// with its attempts as before.
+func TestShutdownIsNoFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.chat.gate = make(chan struct{})
+		id := w.submit(ask(chatty)).Message.ID
+		synctest.Wait()
+		w.stopOutbox()
+		s, err := w.s.Snapshot(context.WithoutCancel(t.Context()), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := s.Deliveries[0]; d.State != hub.Pending || d.Attempts != 0 || d.LastCode != "interrupted" {
+			t.Errorf("delivery %+v", d)
+		}
+		w.stop()
+	})
+}
+
+func TestRepost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.chat.failing(func(r hub.PostRequest) error {
+			if r.Target.Place != "" && r.Generation == 0 {
+				return permanent("not_invited")
+			}
+			return nil
+		})
+		id := w.submit(ask(chatty)).Message.ID
+		synctest.Wait()
+		n, err := w.h.Repost(t.Context(), "ops", id, false)
+		if err != nil || n != 1 { // alice has hers, bob's waits
+			t.Fatalf("reposted %d, %v", n, err)
+		}
+		synctest.Wait()
+		if n, err = w.h.Repost(t.Context(), "ops", id, true); err != nil || n != 2 {
+			t.Fatalf("reposted %d of all, %v", n, err)
+		}
+		synctest.Wait()
+		if got := w.chat.order(); strings.Join(got, " ") != "chat:#deploys chat:alice chat:#deploys chat:#deploys chat:alice" &&
+			strings.Join(got, " ") != "chat:#deploys chat:alice chat:#deploys chat:alice chat:#deploys" {
+			t.Errorf("posts %q", got)
+		}
+		w.answer(hub.Answer{MessageID: id, Option: 1})
+		if _, err := w.h.Repost(t.Context(), "ops", id, true); hub.CodeOf(err) != ma2h.CodeInvalidField {
+			t.Errorf("repost of an answered ask: %v", err)
+		}
+		synctest.Wait()
+		for ref, text := range w.chat.seen() {
+			if !strings.HasPrefix(text, "answered") {
+				t.Errorf("copy %s says %s", ref, text)
+			}
+		}
+		w.stop()
+	})
+}
+
+// A post whose end nobody saw may stand; it is tried again even after the
+// answer, so that the copy is found and told the truth.
+func TestMaybeSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.chat.failing(func(r hub.PostRequest) error {
+			if r.Attempt == 1 {
+				return &hub.DeliveryError{Code: "timeout", Msg: "no answer in time", MaybeSent: true}
+			}
+			return nil
+		})
+		id := w.submit(ask(chatty)).Message.ID
+		synctest.Wait()
+		w.answer(hub.Answer{MessageID: id, Option: 1})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		got := w.chat.seen()
+		if len(got) != 1 {
+			t.Fatalf("copies %q", got)
+		}
+		for _, text := range got {
+			if !strings.HasPrefix(text, "answered") {
+				t.Errorf("copy says %s", text)
+			}
+		}
+		w.stop()
+	})
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		bot := w.agent(deploybot)
+		id := w.submit(ask(nil)).Message.ID
+		if _, err := w.h.Cancel(t.Context(), w.agent("other/bot"), id); hub.CodeOf(err) != ma2h.CodeNotFound {
+			t.Errorf("by another agent: %v", err)
+		}
+		for range 2 {
+			r, err := w.h.Cancel(t.Context(), bot, id)
+			if err != nil || r.ID != id || r.Status != ma2h.Cancelled {
+				t.Fatalf("cancel: %+v, %v", r, err)
+			}
+		}
+		if r := w.response(id); r.Resolution != ma2h.Cancelled || r.Response.Actor != "agent:"+deploybot || r.Response.Value != nil {
+			t.Errorf("response %s", w.message(id).Response)
+		}
+		if o := w.answer(hub.Answer{MessageID: id, Option: 1}); o.Kind != hub.AlreadyResolved || o.Decision.ActorName != deploybot {
+			t.Errorf("a click on it: %+v", o)
+		}
+
+		id = w.submit(ask(nil)).Message.ID
+		w.answer(hub.Answer{MessageID: id, Option: 1})
+		_, err := w.h.Cancel(t.Context(), bot, id)
+		if e, ok := errors.AsType[*hub.Error](err); !ok || e.Code != ma2h.CodeAlreadyTerminal || e.Message.Status != ma2h.Answered {
+			t.Errorf("after an answer: %v", err)
+		}
+
+		task := func(version string) string {
+			return w.submit(message("task", func(d doc) {
+				d["ma2h_version"], d["action"] = version, doc{"instructions": "x"}
+			})).Message.ID
+		}
+		if _, err := w.h.Cancel(t.Context(), bot, task("0.5")); hub.CodeOf(err) != ma2h.CodeValidation {
+			t.Errorf("a task at 0.5: %v", err)
+		}
+		if r, err := w.h.Cancel(t.Context(), bot, task("0.1")); err != nil || r.Status != ma2h.Cancelled {
+			t.Errorf("a task at 0.1: %+v, %v", r, err)
+		}
+
+		w.stopOutbox()
+		id = w.submit(ask(func(d doc) { d["expires_at"] = ma2h.FormatTime(time.Now().Add(time.Minute)) })).Message.ID
+		time.Sleep(time.Hour)
+		_, err = w.h.Cancel(t.Context(), bot, id)
+		if e, ok := errors.AsType[*hub.Error](err); !ok || e.Code != ma2h.CodeAlreadyTerminal || e.Message.Status != ma2h.Expired {
+			t.Errorf("after expiry: %v", err)
+		}
+		if s := w.message(id).Status; s != ma2h.Expired {
+			t.Errorf("the late cancel left it %s", s)
+		}
+
+		id = w.submit(ask(nil)).Message.ID
+		if r, err := w.h.Withdraw(t.Context(), "ops", id); err != nil || r.Status != ma2h.Cancelled {
+			t.Errorf("by the operator: %+v, %v", r, err)
+		}
+		if r := w.response(id); r.Response.Actor != "system:operator" {
+			t.Errorf("response %s", w.message(id).Response)
+		}
+		w.stop()
+	})
+}
+
+func TestResolveByAgent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	list := func(l ...string) func(doc) {
+		return func(d doc) { d.in("request")["allowed_resolvers"] = l }
+	}
+	closed := func(d doc) { d["tags"] = []string{"closed"} }
+	tests := []struct {
+		name, agent, body, want string
+		ask                     func(doc)
+	}{
+		{"the submitter where nobody was named", deploybot, `{"resolution":"answered","value":"ship"}`, "answered", closed},
+		{"the submitter where the route asks people", deploybot, `{"resolution":"answered","value":"ship"}`, "not_authorized ", nil},
+		{"the submitter who is not listed", deploybot, `{"resolution":"answered","value":"ship"}`, "not_authorized ", list("human:alice")},
+		{"one who is listed", "other/bot", `{"resolution":"declined","comment":"no"}`, "declined", list("agent:other/bot")},
+		{"one who is not", "other/bot", `{"resolution":"declined"}`, "not_found ", nil},
+		{"a bad value", deploybot, `{"resolution":"answered","value":"later"}`, "invalid_field value", closed},
+		{"no value", deploybot, `{"resolution":"answered"}`, "validation_error value", closed},
+		{"wrong verb", deploybot, `{"resolution":"completed"}`, "invalid_field resolution", closed},
+		{"cancelled is no answer", deploybot, `{"resolution":"cancelled"}`, "validation_error resolution", closed},
+		{"not JSON", deploybot, `{`, "validation_error ", closed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			id := w.submit(ask(tt.ask)).Message.ID
+			r, err := w.h.Resolve(t.Context(), w.agent(tt.agent), id, []byte(tt.body))
+			got := string(r.Status)
+			if err != nil {
+				got = codeAndField(err)
+			}
+			if got != tt.want {
+				t.Errorf("%q, want %q (%v)", got, tt.want, err)
+			}
+		})
+	}
+	t.Run("late, and a bad value is told first", func(t *testing.T) {
+		id := w.submit(ask(closed)).Message.ID
+		for body, want := range map[string]string{
+			`{"resolution":"answered","value":"ship"}`:  "",
+			`{"resolution":"answered","value":"hold"}`:  "already_terminal ",
+			`{"resolution":"answered","value":"later"}`: "invalid_field value",
+		} {
+			if want == "" {
+				if _, err := w.h.Resolve(t.Context(), w.agent(deploybot), id, []byte(body)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := w.h.Resolve(t.Context(), w.agent(deploybot), id, []byte(body))
+			if want != "" && codeAndField(err) != want {
+				t.Errorf("%s: %v, want %s", body, err, want)
+			}
+		}
+	})
+}
+
+func TestWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		s := w.submit(ask(func(d doc) { d["ma2h_version"], d["id"] = "0.1", "mine" }))
+		start := time.Now()
+		m, err := w.h.Wait(t.Context(), deploybot, "mine", 30*time.Second)
+		if err != nil || m.Status != ma2h.Open || time.Since(start) != 30*time.Second {
+			t.Errorf("waited %s: %+v, %v", time.Since(start), m, err)
+		}
+		got := make(chan string, 3)
+		for _, id := range []string{"mine", s.Message.ID} {
+			go func() {
+				m, err := w.h.Wait(t.Context(), deploybot, id, time.Minute)
+				got <- fmt.Sprint(m.Status, err)
+			}()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			m, err := w.h.Wait(ctx, deploybot, "mine", time.Minute)
+			got <- fmt.Sprint(m.Status, err)
+		}()
+		synctest.Wait()
+		cancel() // shutdown: the poll answers with the current state
+		if s := <-got; s != "open<nil>" && s != "open <nil>" {
+			t.Errorf("a poll at shutdown: %s", s)
+		}
+		w.answer(hub.Answer{MessageID: s.Message.ID, Option: 1})
+		for range 2 {
+			if s := <-got; !strings.HasPrefix(s, "answered") {
+				t.Errorf("a parked poll: %s", s)
+			}
+		}
+		w.stop()
+	})
+}
+
+func TestCardHidesWhatIsSensitive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.submit(ask(func(d doc) {
+		d["sensitive"], d["body"], d["client_ref"] = true, "the secret body", "ref-1"
+		d["state"] = doc{"blob": "opaque"}
+	})).Message.ID
+	desk := w.h.Desk("web")
+	export, err := desk.Card(t.Context(), id, "alice", hub.Export)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := desk.Card(t.Context(), id, "alice", hub.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := fmt.Sprintf("%+v", *export); !export.Hidden || strings.Contains(s, "secret body") || strings.Contains(s, "Ship to prod") {
+		t.Errorf("export %s", s)
+	}
+	if s := fmt.Sprintf("%+v", *page); page.Hidden || !strings.Contains(s, "secret body") || strings.Contains(s, "opaque") || strings.Contains(s, "ref-1") {
+		t.Errorf("page %s", s)
+	}
+	w.answer(hub.Answer{MessageID: id, Option: 1, Comment: "the secret comment"})
+	export, err = desk.Card(t.Context(), id, "alice", hub.Export)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := fmt.Sprintf("%+v %+v", *export, *export.Decision); strings.Contains(s, "secret") || strings.Contains(s, "Ship to prod") || export.Decision.ActorName != "Alice Ng" {
+		t.Errorf("export after the answer %s", s)
+	}
+	events, err := w.h.Events(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if strings.Contains(string(e.Content), "secret") || strings.Contains(string(e.Content), "ship") {
+			t.Errorf("history %s: %s", e.Kind, e.Content)
+		}
+	}
+}
