@@ -1,0 +1,132 @@
+// Command beckon runs the hub and talks to it.
+//
+// Each command has a file of its own. A command reads flags, calls the hub's
+// packages and prints: the result alone on standard output, everything said to
+// a person on standard error. It returns an error, and [run] turns that into
+// one message and an exit code, the only place that does.
+//
+// Exit codes: 0 answered or completed, 1 internal, 2 usage or config,
+// 3 declined or dismissed, 4 expired (the value is printed when the default was
+// applied), 5 cancelled, 6 still open, 7 refused by the hub, 8 no hub reached.
+//
+// The first interrupt or SIGTERM stops a command cleanly; a second one ends the
+// process at once.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	sh := &shell{in: os.Stdin, out: os.Stdout, err: os.Stderr, term: isTerminal(os.Stderr)}
+	os.Exit(run(sh, os.Args[1:]))
+}
+
+// shell is what a command may touch of the process besides its flags.
+type shell struct {
+	in   io.Reader
+	out  io.Writer // the result alone
+	err  io.Writer // what is said to a person
+	term bool      // err is a terminal
+}
+
+// say writes a line to a person.
+func (sh *shell) say(format string, args ...any) {
+	fmt.Fprintf(sh.err, format+"\n", args...)
+}
+
+// print writes a line of the result.
+func (sh *shell) print(s string) error {
+	if _, err := fmt.Fprintln(sh.out, s); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+// isTerminal reports whether f is a terminal, or a device that nobody reads,
+// where it makes no difference.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// commands are all there are, in the order of the help.
+type commands struct {
+	Demo   demoCmd   `cmd:"" help:"Try everything on this machine, with nothing set up."`
+	Serve  serveCmd  `cmd:"" help:"Run the hub."`
+	Link   linkCmd   `cmd:"" help:"Make a personal link for somebody to sign in by."`
+	Token  tokenCmd  `cmd:"" help:"Make a credential for an agent or an operator."`
+	Ask    askCmd    `cmd:"" help:"Ask people for a decision."`
+	Notify notifyCmd `cmd:"" help:"Tell people something."`
+	Task   taskCmd   `cmd:"" help:"Ask people to do something."`
+	Wait   waitCmd   `cmd:"" help:"Wait for the answer to an ask or a task."`
+	Cancel cancelCmd `cmd:"" help:"Take an ask back."`
+
+	Version versionCmd `cmd:"" help:"Say which version this is."`
+}
+
+const description = `Beckon is a hub where agents reach people: an agent asks, people answer where they are.
+
+Start with "beckon demo". Commands that talk to a hub read BECKON_URL, BECKON_TOKEN and BECKON_AGENT.
+
+Exit codes: 0 answered or completed, 1 internal, 2 usage or config, 3 declined or dismissed, 4 expired, 5 cancelled, 6 still open, 7 refused, 8 hub unreachable.`
+
+// run runs one command line and returns its exit code.
+func run(sh *shell, args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// After the first signal the second one has its usual effect again.
+	defer context.AfterFunc(ctx, stop)()
+
+	var cmds commands
+	helped := false
+	parser, err := kong.New(&cmds,
+		kong.Name("beckon"), kong.Description(description),
+		kong.Writers(sh.out, sh.err),
+		kong.Exit(func(int) { helped = true }), // it has printed the help
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(sh),
+	)
+	if err != nil {
+		return fail(sh, fmt.Errorf("set up the command line: %w", err))
+	}
+	k, err := parser.Parse(args)
+	if helped {
+		return exitOK
+	}
+	if err != nil {
+		return fail(sh, parseError(err))
+	}
+	return fail(sh, k.Run())
+}
+
+// parseError says how to go on after a command line that can't be read.
+func parseError(err error) error {
+	help := "beckon --help"
+	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context != nil && e.Context.Command() != "" {
+		help = "beckon " + commandWord(e.Context) + " --help"
+	}
+	return usage("%v (see %s)", err, help)
+}
+
+// commandWord is the command that a line names, without its arguments.
+func commandWord(k *kong.Context) string {
+	if n := k.Selected(); n != nil {
+		return n.Name
+	}
+	for _, p := range k.Path {
+		if p.Command != nil {
+			return p.Command.Name
+		}
+	}
+	return ""
+}

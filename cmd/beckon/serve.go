@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"beckon/channels"
+	"beckon/config"
+	"beckon/hub/app"
+)
+
+// serveCmd runs the hub until it is told to stop. SIGHUP reads the config
+// again; one that is wrong leaves the old one in force.
+type serveCmd struct {
+	Config    string     `help:"The config file." default:"beckon.yaml" env:"BECKON_CONFIG" placeholder:"FILE"`
+	LogFormat string     `help:"text or json." enum:"text,json" default:"text"`
+	LogLevel  slog.Level `help:"debug, info, warn or error." default:"info"`
+}
+
+// stopWithin is how long a stop may take before the process ends anyway.
+const stopWithin = 15 * time.Second
+
+func (s *serveCmd) Run(ctx context.Context, sh *shell) error {
+	log := s.logger(sh)
+	cfg, err := config.Load(s.Config, channels.All())
+	if err != nil {
+		return configError(err)
+	}
+	a, err := app.New(ctx, cfg, app.Options{Log: log, Version: version()})
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	return serve(ctx, a, func() { s.reload(a, log) }, hup)
+}
+
+func (s *serveCmd) logger(sh *shell) *slog.Logger {
+	o := &slog.HandlerOptions{Level: s.LogLevel}
+	if s.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(sh.err, o))
+	}
+	return slog.New(slog.NewTextHandler(sh.err, o))
+}
+
+func (s *serveCmd) reload(a *app.App, log *slog.Logger) {
+	cfg, err := config.Load(s.Config, channels.All())
+	if err == nil {
+		err = a.Reload(cfg)
+	}
+	if err != nil {
+		log.Error("the config was not reloaded; the old one stays in force", "file", s.Config, "err", err)
+		return
+	}
+	log.Info("config reloaded", "file", s.Config)
+}
+
+// serve runs a until ctx ends, and no longer than [stopWithin] after that.
+func serve(ctx context.Context, a *app.App, reload func(), hup <-chan os.Signal) error {
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	var late <-chan time.Time
+	stopping := ctx.Done()
+	for {
+		select {
+		case err := <-done:
+			if err != nil && !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("serve: %w", err)
+			}
+			return nil
+		case <-hup:
+			reload()
+		case <-stopping:
+			stopping, late = nil, time.After(stopWithin)
+		case <-late:
+			return fmt.Errorf("serve: not everything stopped within %s; nothing that was acknowledged is lost", stopWithin)
+		}
+	}
+}
+
+// configError makes a config that can't be read a matter of the command line.
+func configError(err error) error {
+	if config.IsErrors(err) {
+		return err
+	}
+	return usage("%v", err)
+}

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"encoding/hex"
+
+	"beckon/hub"
+)
+
+// tokenCmd makes a bearer token. Nothing keeps it: the config takes the hash.
+type tokenCmd struct{}
+
+func (tokenCmd) Run(sh *shell) error {
+	token := hub.NewToken()
+	sum := hub.HashToken(token)
+	if err := sh.print("token: " + token); err != nil {
+		return err
+	}
+	if err := sh.print("token_sha256: " + hex.EncodeToString(sum[:])); err != nil {
+		return err
+	}
+	sh.say("Give the token to the agent (BECKON_TOKEN) and write token_sha256 into the config. It is not shown again.")
+	return nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"beckon/hub/client"
+)
+
+// waitCmd waits for the end of a message that is out already.
+type waitCmd struct {
+	ID   string `arg:"" help:"The message, such as msg_01J…"`
+	Wait span   `help:"Wait this long at most; otherwise as long as it takes." placeholder:"SPAN"`
+	JSON bool   `help:"Print the whole Response as JSON."`
+	remote
+}
+
+func (w *waitCmd) Run(ctx context.Context, sh *shell) error {
+	c, err := w.client()
+	if err != nil {
+		return err
+	}
+	return follow(ctx, sh, c, w.ID, time.Duration(w.Wait), w.JSON)
+}
+
+// follow waits for the end of a message, for until at most unless that is 0, and
+// prints it. The message stays open when the wait ends first or is interrupted.
+func follow(ctx context.Context, sh *shell, c *client.Client, id string, until time.Duration, asJSON bool) error {
+	wait, cancel := ctx, context.CancelFunc(func() {})
+	deadline := time.Time{}
+	if until > 0 {
+		deadline = time.Now().Add(until)
+		wait, cancel = context.WithDeadline(ctx, deadline)
+	}
+	defer cancel()
+
+	// The first read tells whether there is a hub and a message at all.
+	m, err := c.Get(wait, id, client.ReadOptions{Beckon: true})
+	if err != nil && wait.Err() == nil {
+		return err
+	}
+	if err == nil && !m.Status.Terminal() {
+		stop := sh.spin(func() string { return waitingLine(m, deadline) })
+		ended, waitErr := c.Wait(wait, id)
+		stop()
+		m, err = ended, waitErr
+	}
+	switch {
+	case err == nil:
+		return report(sh, m, asJSON)
+	case wait.Err() != nil || errors.Is(err, client.ErrStillOpen):
+		sh.say("beckon: %s is still open; to go on waiting: beckon wait %s", id, id)
+		return &exitError{code: client.ExitOpen}
+	}
+	return err
+}
