@@ -38,8 +38,7 @@ type Message struct {
 	ResolvedVia  string        `json:"resolved_via,omitzero"` // a channel, "api", "admin" or "clock"
 }
 
-// Messages is a page of messages, newest first. NextCursor is empty on the last
-// page; a page that ends exactly with the last message still has one.
+// Messages is a page of messages, newest first. NextCursor is empty on the last.
 type Messages struct {
 	Messages   []Message `json:"messages"`
 	NextCursor string    `json:"next_cursor,omitzero"`
@@ -81,7 +80,9 @@ type Delivery struct {
 	Tries      []Attempt         `json:"tries,omitzero"` // in a Detail only
 }
 
-// Deliveries is a page of deliveries, newest message first.
+// Deliveries is a page of deliveries, newest message first. It ends with a whole
+// message, so it may be shorter or longer than what was asked for. NextCursor is
+// empty on the last.
 type Deliveries struct {
 	Deliveries []Delivery `json:"deliveries"`
 	NextCursor string     `json:"next_cursor,omitzero"`
@@ -155,11 +156,22 @@ type Ready struct {
 
 // Stats is what the hub holds and does now.
 type Stats struct {
-	Version       string           `json:"version"`
-	UptimeSeconds int64            `json:"uptime_seconds"`
-	Polls         int64            `json:"polls"` // parked now
-	Checks        []Check          `json:"checks"`
-	Store         map[string]int64 `json:"store"` // counts by name, as the store gives them
+	Version       string  `json:"version"`
+	UptimeSeconds int64   `json:"uptime_seconds"`
+	Polls         int64   `json:"polls"` // parked now
+	Checks        []Check `json:"checks"`
+
+	Open     map[ma2h.Type]int `json:"open"`     // open messages by type
+	Lanes    []Lane            `json:"lanes"`    // unfinished and dead deliveries
+	Unsealed int               `json:"unsealed"` // messages whose newest events no seal covers yet
+}
+
+// Lane counts the deliveries of one lane in one state.
+type Lane struct {
+	Lane  string            `json:"lane"` // a channel, "clock" or "callback"
+	State hub.DeliveryState `json:"state"`
+	Count int               `json:"count"`
+	Due   time.Time         `json:"due,omitzero"` // of the earliest; absent for dead ones
 }
 
 // MessageOf describes m for a list.

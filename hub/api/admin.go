@@ -22,11 +22,11 @@ func (a *API) adminList(x *exchange, r *http.Request, _ *hub.Operator) error {
 		return err
 	}
 	lq.AgentID = r.URL.Query().Get("agent")
-	ms, err := a.o.Hub.List(r.Context(), lq)
+	ms, cursor, err := a.page(r, lq)
 	if err != nil {
 		return err
 	}
-	out := admin.Messages{Messages: make([]admin.Message, 0, len(ms)), NextCursor: nextCursor(ms, lq.Limit)}
+	out := admin.Messages{Messages: make([]admin.Message, 0, len(ms)), NextCursor: cursor}
 	for _, m := range ms {
 		out.Messages = append(out.Messages, admin.MessageOf(m))
 	}
@@ -56,27 +56,11 @@ func (a *API) adminEvents(x *exchange, r *http.Request, _ *hub.Operator) error {
 	if err != nil {
 		return err
 	}
-	// The head and the events are two reads: a change between them looks like a
-	// break, so look again.
-	var h admin.History
-	for range 3 {
-		s, err := a.o.Hub.Inspect(r.Context(), id)
-		if err != nil {
-			return err
-		}
-		events, broken := a.o.Hub.Events(r.Context(), s.Message.ID)
-		if broken != nil && len(events) == 0 {
-			return broken
-		}
-		if broken == nil {
-			broken = hub.VerifyChain(events, s.Message.Head)
-		}
-		h = admin.HistoryOf(s.Message.ID, events, broken)
-		if broken == nil {
-			break
-		}
+	events, err := a.o.Hub.Events(r.Context(), id)
+	if err != nil && len(events) == 0 {
+		return err
 	}
-	return writeJSON(x, http.StatusOK, h)
+	return writeJSON(x, http.StatusOK, admin.HistoryOf(id, events, err))
 }
 
 // adminPost is POST /admin/v1/messages/{id}/post: post again.
@@ -135,7 +119,7 @@ func (a *API) adminDeliveries(x *exchange, r *http.Request, _ *hub.Operator) err
 	if err != nil {
 		return err
 	}
-	ds, cursor, err := a.wholeMessages(r, ds, dq)
+	cursor, err := a.moreDeliveries(r, ds, dq)
 	if err != nil {
 		return err
 	}
@@ -146,32 +130,18 @@ func (a *API) adminDeliveries(x *exchange, r *http.Request, _ *hub.Operator) err
 	return writeJSON(x, http.StatusOK, out)
 }
 
-// wholeMessages ends a full page at the end of a message, since the cursor is a
-// message id: it leaves out the last message if others come before it, and
-// reads the rest of it if it is the only one.
-func (a *API) wholeMessages(r *http.Request, ds []hub.Delivery, dq hub.DeliveryQuery) ([]hub.Delivery, string, error) {
-	if len(ds) < dq.Limit || len(ds) == 0 {
-		return ds, "", nil
+// moreDeliveries returns the cursor of the next page, "" if there is none. Since
+// a page ends with a whole message, its length does not tell.
+func (a *API) moreDeliveries(r *http.Request, ds []hub.Delivery, dq hub.DeliveryQuery) (string, error) {
+	if len(ds) == 0 {
+		return "", nil
 	}
-	last := ds[len(ds)-1].MessageID
-	n := len(ds)
-	for n > 0 && ds[n-1].MessageID == last {
-		n--
+	dq.Before, dq.Limit = ds[len(ds)-1].MessageID, 1
+	more, err := a.o.Hub.Deliveries(r.Context(), dq)
+	if err != nil || len(more) == 0 {
+		return "", err
 	}
-	if n > 0 {
-		return ds[:n], ds[n-1].MessageID, nil
-	}
-	s, err := a.o.Hub.Inspect(r.Context(), last)
-	if err != nil {
-		return nil, "", err
-	}
-	ds = ds[:0]
-	for _, d := range s.Deliveries {
-		if (dq.State == "" || d.State == dq.State) && (dq.Channel == "" || d.Target.Channel == dq.Channel) {
-			ds = append(ds, d)
-		}
-	}
-	return ds, last, nil
+	return dq.Before, nil
 }
 
 // adminRetry is POST /admin/v1/deliveries/{id}/{seq}/retry.
@@ -194,16 +164,14 @@ func (a *API) adminRetry(x *exchange, r *http.Request, op *hub.Operator) error {
 
 // adminStats is GET /admin/v1/stats.
 func (a *API) adminStats(x *exchange, r *http.Request, _ *hub.Operator) error {
-	s := admin.Stats{
-		Version: a.o.Version, UptimeSeconds: int64(time.Since(a.started) / time.Second),
-		Polls: a.metrics.parked(), Checks: a.checks(r.Context()), Store: map[string]int64{},
-	}
+	s := &admin.Stats{}
 	if a.o.Stats != nil {
-		counts, err := a.o.Stats(r.Context())
-		if err != nil {
+		var err error
+		if s, err = a.o.Stats(r.Context()); err != nil {
 			return &hub.Error{Code: ma2h.CodeInternal, Op: "stats", Msg: "internal error", Err: err}
 		}
-		s.Store = counts
 	}
+	s.Version, s.UptimeSeconds = a.o.Version, int64(time.Since(a.started)/time.Second)
+	s.Polls, s.Checks = a.metrics.polls.Load(), a.checks(r.Context())
 	return writeJSON(x, http.StatusOK, s)
 }

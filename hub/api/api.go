@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"beckon/hub"
@@ -71,8 +72,9 @@ type Options struct {
 	Ready func(ctx context.Context) error
 	// Health lists what else must be alive: the outbox, each inbound loop.
 	Health func() []admin.Check
-	// Stats counts what the store holds, for GET /admin/v1/stats.
-	Stats func(ctx context.Context) (map[string]int64, error)
+	// Stats counts what the store holds, for GET /admin/v1/stats: Open, Lanes and
+	// Unsealed. The API fills in the rest.
+	Stats func(ctx context.Context) (*admin.Stats, error)
 	// Version is the build's, for GET /admin/v1/stats.
 	Version string
 	// Pages are the channels' own routes by [http.ServeMux] pattern. They do
@@ -81,6 +83,8 @@ type Options struct {
 	Pages map[string]http.Handler
 	// TrustedProxies are the peers whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// BodyTimeout is how long a request body may take to arrive; 15 s if zero.
+	BodyTimeout time.Duration
 }
 
 // API is the hub's whole HTTP interface. It is safe for concurrent use.
@@ -105,6 +109,9 @@ func New(o Options) *API {
 	}
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
+	}
+	if o.BodyTimeout == 0 {
+		o.BodyTimeout = bodyTimeout
 	}
 	a := &API{
 		o: o, log: o.Log, mux: chi.NewMux(), pages: http.NewServeMux(),
@@ -159,6 +166,9 @@ func (a *API) on(method, pattern string, h handler) {
 	a.mux.Method(method, pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := w.(*exchange)
 		x.route = pattern
+		if id := pathID(r); validID(id) {
+			x.message = id
+		}
 		if err := h(x, r); err != nil {
 			a.refuse(x, r, err)
 		}
@@ -174,7 +184,7 @@ func (a *API) get(pattern string, h handler) {
 // fallback passes what is not the API's to the channels' pages.
 func (a *API) fallback(w http.ResponseWriter, r *http.Request) {
 	x := w.(*exchange)
-	if _, pattern := a.pages.Handler(r); pattern != "" {
+	if _, pattern := a.pages.Handler(r); pattern != "" && !ours(r.URL.Path) {
 		x.route, x.page = pattern, true
 		a.pages.ServeHTTP(x, r) // not the handler itself: this sets the path values
 		return
@@ -183,6 +193,13 @@ func (a *API) fallback(w http.ResponseWriter, r *http.Request) {
 		Code: ma2h.CodeNotFound,
 		Msg:  "there is nothing at this path; GET /openapi.yaml lists what there is",
 	})
+}
+
+// ours reports whether a path is the API's, so that a program gets JSON there
+// even when a channel has a page for every path.
+func ours(path string) bool {
+	return path == "/v1" || strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/admin/v1") ||
+		strings.HasPrefix(path, "/.well-known/ma2h")
 }
 
 // wrongMethod answers 405 with the methods that the path takes.

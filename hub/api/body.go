@@ -18,8 +18,8 @@ import (
 
 )
 
-// bodyTimeout is how long a request body may take to arrive. Who sends slower
-// is told so and cut off.
+// bodyTimeout is how long a request body may take to arrive, unless Options say
+// otherwise. Who sends slower is told so and cut off.
 const bodyTimeout = 15 * time.Second
 
 // readJSON reads a JSON body of at most limit bytes as it came. What it is too
@@ -47,7 +47,7 @@ func (a *API) readJSON(x *exchange, r *http.Request, what string, limit int) ([]
 		x.Header().Set("Connection", "close")
 		return nil, &hub.Error{
 			Code: ma2h.CodeValidation, Err: err,
-			Msg: fmt.Sprintf("the %s did not arrive within %v", what, bodyTimeout),
+			Msg: fmt.Sprintf("the %s did not arrive within %v", what, a.o.BodyTimeout),
 		}
 	}
 	if err != nil {
@@ -207,9 +207,9 @@ func (q *query) instant(name string) time.Time {
 		return time.Time{}
 	}
 	// "+" of an offset that was not escaped arrives as a space.
-	t, err := time.Parse(time.RFC3339, strings.ReplaceAll(s, " ", "+"))
+	t, err := ma2h.ParseTime(strings.ReplaceAll(s, " ", "+"))
 	if err != nil {
-		q.fail(name, "must be a time such as 2006-01-02T15:04:05Z (RFC 3339)")
+		q.fail(name, "%v", err)
 	}
 	return t
 }

@@ -30,16 +30,16 @@ type capability struct {
 	ReplayWindow  int        `json:"replay_window_seconds"`
 
 	// Under names of ours.
-	MaxEnvelope     int `json:"max_envelope_bytes"`
-	MaxOptions      int `json:"max_options"`
-	MaxFields       int `json:"max_fields"`
-	MaxOpenMessages int `json:"max_open_messages,omitzero"`
-	MaxWait         int `json:"max_wait_seconds"`
-	KeyTTL          int `json:"idempotency_key_ttl_seconds"`
+	MaxEnvelope int `json:"max_envelope_bytes"`
+	MaxOptions  int `json:"max_options"`
+	MaxFields   int `json:"max_fields"`
+	MaxWait     int `json:"max_wait_seconds"`
+	KeyTTL      int `json:"idempotency_key_ttl_seconds"`
 }
 
 type rateLimit struct {
-	RequestsPerMinute int `json:"requests_per_minute"`
+	RequestsPerMinute int `json:"requests_per_minute,omitzero"`
+	InboxDepth        int `json:"inbox_depth,omitzero"` // open messages of an agent
 }
 
 // discovery is GET /.well-known/ma2h.
@@ -53,10 +53,10 @@ func (a *API) discovery(x *exchange, _ *http.Request) error {
 		RetentionDays: int(d.Retention / (24 * time.Hour)),
 		ReplayWindow:  int(replayWindow / time.Second),
 		MaxEnvelope:   l.Envelope, MaxOptions: l.Options, MaxFields: l.Fields,
-		MaxOpenMessages: l.OpenMessages, MaxWait: maxWait, KeyTTL: int(keyTTL / time.Second),
+		MaxWait: maxWait, KeyTTL: int(keyTTL / time.Second),
 	}
-	if l.RequestsPerMinute > 0 {
-		c.RateLimit = &rateLimit{RequestsPerMinute: l.RequestsPerMinute}
+	if l.RequestsPerMinute > 0 || l.OpenMessages > 0 {
+		c.RateLimit = &rateLimit{RequestsPerMinute: l.RequestsPerMinute, InboxDepth: l.OpenMessages}
 	}
 	x.Header().Set("Cache-Control", "public, max-age=60")
 	return writeJSON(x, http.StatusOK, c)

@@ -76,6 +76,10 @@ func (a *API) refuse(x *exchange, r *http.Request, err error) {
 	if status == http.StatusTooManyRequests && x.Header().Get("Retry-After") == "" {
 		x.Header().Set("Retry-After", "1") // spec §8.5: always there
 	}
+	if x.page {
+		writeBytes(x, status, "text/plain; charset=utf-8", []byte(body.Error.Message+"\n"))
+		return
+	}
 	b, err := json.Marshal(body)
 	if err != nil {
 		// The message is not UTF-8; the code says enough.

@@ -25,15 +25,16 @@ const statusClientGone = 499
 // holds one for up to a minute.
 type exchange struct {
 	http.ResponseWriter
-	id     string // of the request
-	route  string // pattern, never the path
-	who    string // agent or operator, once authenticated
-	code   ma2h.Code
-	err    error // why it was refused or failed
-	start  time.Time
-	status int
-	poll   bool // waited on purpose: its duration says nothing
-	page   bool // a channel's page, which writes for people
+	id      string // of the request
+	route   string // pattern, never the path
+	who     string // agent or operator, once authenticated
+	message string // id of the message that it is about
+	code    ma2h.Code
+	err     error // why it was refused or failed
+	start   time.Time
+	status  int
+	poll    bool // waited on purpose: its duration says nothing
+	page    bool // a channel's page, which people read
 }
 
 // WriteHeader notes the status.
@@ -64,7 +65,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {
 		// Also for a body that no handler reads: the server reads the rest of
 		// it before the next request, and would wait forever.
-		setReadDeadline(x, bodyTimeout)
+		setReadDeadline(x, a.o.BodyTimeout)
 	}
 	defer a.finish(x, r)
 	a.mux.ServeHTTP(x, r)
@@ -113,8 +114,8 @@ func (a *API) logAccess(x *exchange, r *http.Request, took time.Duration) {
 	if x.who != "" {
 		attrs = append(attrs, slog.String("who", x.who))
 	}
-	if id := pathID(r); id != "" && !x.page && validID(id) {
-		attrs = append(attrs, slog.String("message", id))
+	if x.message != "" {
+		attrs = append(attrs, slog.String("message", x.message))
 	}
 	if x.code != "" {
 		attrs = append(attrs, slog.String("code", string(x.code)))

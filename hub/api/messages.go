@@ -33,7 +33,7 @@ func (a *API) submit(x *exchange, r *http.Request, agent *hub.Agent) error {
 	if err != nil {
 		return err
 	}
-	a.metrics.submit(s)
+	x.message = s.Message.ID
 	for _, w := range s.Warnings[:min(len(s.Warnings), maxWarnings)] {
 		x.Header().Add("Beckon-Warning", headerText(w))
 	}
@@ -78,8 +78,8 @@ func (a *API) current(x *exchange, r *http.Request, agent *hub.Agent, id string,
 		return a.o.Hub.Get(r.Context(), agent.ID, id)
 	}
 	x.poll = true
-	a.metrics.polls.Inc()
-	defer a.metrics.polls.Dec()
+	a.metrics.polls.Add(1)
+	defer a.metrics.polls.Add(-1)
 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -126,11 +126,11 @@ func (a *API) list(x *exchange, r *http.Request, agent *hub.Agent) error {
 		return err
 	}
 	lq.AgentID = agent.ID
-	ms, err := a.o.Hub.List(r.Context(), lq)
+	ms, cursor, err := a.page(r, lq)
 	if err != nil {
 		return err
 	}
-	out := listing{Messages: make([]listed, 0, len(ms))}
+	out := listing{Messages: make([]listed, 0, len(ms)), NextCursor: cursor}
 	for _, m := range ms {
 		out.Messages = append(out.Messages, listed{
 			ID: m.VisibleID(), Type: m.Envelope.Type, Status: m.Status, Title: m.Envelope.Title,
@@ -138,7 +138,6 @@ func (a *API) list(x *exchange, r *http.Request, agent *hub.Agent) error {
 			ExpiresAt: formatTime(m.ExpiresAt), ResolvedAt: formatTime(m.ResolvedAt),
 		})
 	}
-	out.NextCursor = nextCursor(ms, lq.Limit)
 	return writeJSON(x, http.StatusOK, out)
 }
 
@@ -155,12 +154,18 @@ func listQuery(r *http.Request) (hub.ListQuery, error) {
 	return lq, q.err
 }
 
-// nextCursor continues after the last message of a full page.
-func nextCursor(ms []*hub.Message, limit int) string {
-	if len(ms) < limit || len(ms) == 0 {
-		return ""
+// page reads one page and the cursor of the next, "" if there is none.
+func (a *API) page(r *http.Request, q hub.ListQuery) ([]*hub.Message, string, error) {
+	ms, err := a.o.Hub.List(r.Context(), q)
+	if err != nil || len(ms) < q.Limit {
+		return ms, "", err
 	}
-	return ms[len(ms)-1].ID
+	q.Before, q.Limit = ms[len(ms)-1].ID, 1
+	more, err := a.o.Hub.List(r.Context(), q)
+	if err != nil || len(more) == 0 {
+		return ms, "", err
+	}
+	return ms, q.Before, nil
 }
 
 // cancel is POST /v1/messages/{id}/cancel (spec §8.4). It takes no body.
@@ -192,7 +197,6 @@ func (a *API) resolve(x *exchange, r *http.Request, agent *hub.Agent) error {
 	if err != nil {
 		return hideNotFound(err)
 	}
-	a.metrics.resolutions.WithLabelValues(string(res.Status)).Inc()
 	return writeJSON(x, http.StatusOK, res)
 }
 

@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"beckon/hub"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -15,20 +13,12 @@ import (
 // metrics are what the API counts. No label holds an id, an address or a path,
 // so the number of series is bounded by the routes.
 type metrics struct {
-	registry    *prometheus.Registry
-	requests    *prometheus.CounterVec
-	seconds     *prometheus.HistogramVec
-	refusals    *prometheus.CounterVec
-	submits     *prometheus.CounterVec
-	resolutions *prometheus.CounterVec
-	polls       pollGauge
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+	refusals *prometheus.CounterVec
+	polls    atomic.Int64 // parked now
 }
-
-// pollGauge counts the parked polls. The metric reads it when somebody looks.
-type pollGauge struct{ atomic.Int64 }
-
-func (g *pollGauge) Inc() { g.Add(1) }
-func (g *pollGauge) Dec() { g.Add(-1) }
 
 func newMetrics(r *prometheus.Registry) *metrics {
 	m := &metrics{
@@ -43,24 +33,15 @@ func newMetrics(r *prometheus.Registry) *metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"route"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "beckon_refusals_total", Help: "Requests that were refused or failed, by error code.",
+			Name: "beckon_http_refusals_total", Help: "Requests that were refused or failed, by error code.",
 		}, []string{"code"}),
-		submits: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "beckon_submits_total",
-			Help: "Messages that agents submitted, by type, and whether the ack was a repeated one.",
-		}, []string{"type", "replayed"}),
-		resolutions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "beckon_api_resolutions_total", Help: "Resolutions that agents made over the API.",
-		}, []string{"resolution"}),
 	}
-	r.MustRegister(m.requests, m.seconds, m.refusals, m.submits, m.resolutions,
+	r.MustRegister(m.requests, m.seconds, m.refusals,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "beckon_polls_parked", Help: "Long-polls that wait now.",
 		}, func() float64 { return float64(m.polls.Load()) }))
 	return m
 }
-
-func (m *metrics) parked() int64 { return m.polls.Load() }
 
 func (m *metrics) observe(x *exchange, method string, took time.Duration) {
 	m.requests.WithLabelValues(x.route, methodLabel(method), strconv.Itoa(x.status)).Inc()
@@ -70,10 +51,6 @@ func (m *metrics) observe(x *exchange, method string, took time.Duration) {
 	if x.code != "" {
 		m.refusals.WithLabelValues(string(x.code)).Inc()
 	}
-}
-
-func (m *metrics) submit(s *hub.Submitted) {
-	m.submits.WithLabelValues(string(s.Message.Envelope.Type), strconv.FormatBool(s.Replayed)).Inc()
 }
 
 // methodLabel keeps what a client invents out of the labels and the log.

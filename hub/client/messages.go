@@ -51,16 +51,20 @@ type Message struct {
 
 // Extra is the hub's own addition to a message.
 type Extra struct {
-	Deliveries []ExtraDelivery `json:"deliveries,omitzero"`
-	Warnings   []string        `json:"warnings,omitzero"`
+	Deliveries  []ExtraDelivery `json:"deliveries"`
+	Warnings    []string        `json:"warnings"`
+	Unreachable bool            `json:"unreachable"` // no target is left to try
 }
 
 // ExtraDelivery says how far one delivery has come.
 type ExtraDelivery struct {
-	Target string `json:"target"`
-	Kind   string `json:"kind,omitzero"`
-	State  string `json:"state"`
-	Error  string `json:"error,omitzero"`
+	Target   string    `json:"target"`
+	Kind     string    `json:"kind"`
+	State    string    `json:"state"`
+	Attempts int       `json:"attempts"`
+	Due      time.Time `json:"due,omitzero"`
+	Reason   string    `json:"reason,omitzero"` // code of the last failure
+	Error    string    `json:"error,omitzero"`
 }
 
 // Listed is one message of a list.

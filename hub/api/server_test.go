@@ -1,0 +1,4 @@
+package api_test
+
+// parkPolls is filled in below.
+func parkPolls() bool { return false }
