@@ -1,0 +1,166 @@
+// Package config reads the config file and says everything that is wrong with
+// it at once, each with file, line, column, the path of the value and, where a
+// name was misspelt, what was probably meant:
+//
+//	beckon.yaml:14:12: routes[0].ask: no person or team "onclal" (did you mean "oncall"?)
+//
+// The file is YAML, read strictly: an unknown key, a wrong type, a key that
+// comes twice or a secret that is empty is an error. Secrets are references
+// only (env:NAME, file:/path); no error holds one, even where somebody wrote a
+// secret in place of the reference.
+//
+// The package knows no channel. It hands each channel its section of the file
+// as a [hub.Section], which keeps positions, and takes the channel's own
+// errors into the same list. So a program loads, builds its channels whether
+// or not there were errors, and then asks [Config.Err]:
+//
+//	c, err := config.Load(path, factories)
+//	if c == nil {
+//		return err // nothing to build channels from
+//	}
+//	… factory.New(c.Sections[factory.Name], desk) …
+//	if err := c.Err(); err != nil {
+//		return err
+//	}
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"reflect"
+
+	"go.yaml.in/yaml/v4"
+
+	"beckon/hub"
+)
+
+// Defaults for what the file does not say.
+const (
+	DefaultListen = "127.0.0.1:8420"
+	DefaultStore  = "beckon.db"
+)
+
+// Config is what a config file says.
+type Config struct {
+	File   string // as given to Load or Parse
+	Listen string // host:port
+	// PublicURL has no trailing slash. It is empty when the file has none and
+	// Listen has port 0: whoever listens knows the port then.
+	PublicURL string
+	Store     string // path of the SQLite database
+	// Keys is empty when the file names none: use [KeyFile].
+	Keys hub.KeyRing
+	TLS  *TLS // nil: plain HTTP
+	// BehindProxy: a proxy in front speaks TLS, and TrustedProxies may say who
+	// the caller is. They are the loopback networks if the file names none.
+	BehindProxy    bool
+	TrustedProxies []netip.Prefix
+
+	Directory *hub.Directory
+	// Sections has an entry for each channel that the file configures, and for
+	// each implicit one.
+	Sections map[string]hub.Section
+	// Templates is a folder whose files replace built-in ones; "" for none.
+	Templates string
+	Callbacks Callbacks
+	Agents    map[string]Agent // the same ids as Directory.Agents
+
+	// Warnings are what is legal and probably not meant, in the file's order.
+	Warnings Errors
+
+	root *yaml.Node
+	env  func(string) (string, bool)
+	errs Errors
+	more bool // there were more errors than anybody reads
+}
+
+// TLS names the files that the hub serves TLS with, in PEM.
+type TLS struct {
+	Cert, Key string
+}
+
+// Callbacks are the rules of pushes to agents.
+type Callbacks struct {
+	// RefuseV01 answers a push callback of a 0.1 message with 400 instead of
+	// signing it in the way of 0.1.
+	RefuseV01 bool
+	// AllowLoopback lets callbacks go to this machine, for development. It is
+	// refused together with a public listen address.
+	AllowLoopback bool
+}
+
+// Agent is what pushes to an agent need. Its tokens are in the Directory.
+type Agent struct {
+	// Secrets are what the agent's secret_ref and token_ref may name, without
+	// "env:".
+	Secrets   map[string]hub.Secret
+	Callbacks []Callback
+}
+
+// Callback is a host that an agent's pushes may go to.
+type Callback struct {
+	Host string // host or host:port, lower case
+	Sign string // the name in Secrets of the key that signs
+}
+
+// Load reads a config file. The error is [Errors] whenever the file could be
+// read. With errors, the Config is nil or, so that channels can add theirs, as
+// good as could be made of it: only an error-free one may be used.
+func Load(path string, factories []hub.Factory) (*Config, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read config: %w", err)
+	}
+	return Parse(path, data, factories, os.LookupEnv)
+}
+
+// readFile reads at most one byte more than a config may have.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxBytes+1))
+}
+
+// Parse is [Load] for a file that is in memory already. Errors call it name;
+// env is [os.LookupEnv] outside of tests.
+func Parse(name string, data []byte, factories []hub.Factory, env func(string) (string, bool)) (*Config, error) {
+	c := &Config{File: name, env: env}
+	if !c.read(data) {
+		return nil, c.Err()
+	}
+	f := newFile()
+	c.decode(c.root, reflect.ValueOf(f).Elem(), nil)
+	c.server(f)
+	c.keys(f)
+	c.directory(f)
+	c.channels(factories)
+	c.routes(f, factories)
+	c.Warnings = c.Warnings.sorted()
+	return c, c.Err()
+}
+
+// Err returns all errors so far, those that channels have reported through
+// their sections included: [Errors], or nil.
+func (c *Config) Err() error {
+	if len(c.errs) == 0 {
+		return nil
+	}
+	errs := c.errs.sorted()
+	if c.more {
+		errs = append(errs, Error{File: c.File, Msg: "there are more errors; mend these first"})
+	}
+	return errs
+}
+
+// IsErrors reports whether err says what is wrong with a file's content, as
+// opposed to a file that can't be read.
+func IsErrors(err error) bool {
+	_, ok := errors.AsType[Errors](err)
+	return ok
+}

@@ -1,0 +1,244 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Error is one thing that is wrong with a config file, and where. Neither field
+// ever holds a secret.
+type Error struct {
+	File         string
+	Line, Column int    // from 1; 0 when the whole file is meant
+	Path         string // "routes[0].ask"; "" for the whole file
+	Msg          string
+}
+
+func (e Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+	}
+	if e.Path != "" {
+		b.WriteString(": " + e.Path)
+	}
+	return b.String() + ": " + e.Msg
+}
+
+// Errors are all the things that are wrong, in the order of the file.
+type Errors []Error
+
+// Error returns one line for each.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i := range e {
+		lines[i] = e[i].Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the single errors to [errors.As].
+func (e Errors) Unwrap() []error {
+	out := make([]error, len(e))
+	for i := range e {
+		out[i] = e[i]
+	}
+	return out
+}
+
+// sorted returns the errors in the order of the file, each once.
+func (e Errors) sorted() Errors {
+	s := slices.Clone(e)
+	slices.SortStableFunc(s, func(a, b Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Msg, b.Msg))
+	})
+	return slices.Compact(s)
+}
+
+// maxErrors is where counting ends: nobody reads more at once.
+const maxErrors = 200
+
+// step is one step into the file: into a mapping by key or a list by index.
+type step struct {
+	key   string
+	index int // -1: by key
+}
+
+// path leads to a value of the file.
+type path []step
+
+func (p path) key(k string) path { return append(slices.Clip(p), step{k, -1}) }
+func (p path) at(i int) path     { return append(slices.Clip(p), step{"", i}) }
+
+// String writes a path as people do: agents.bot.callbacks[0].host.
+func (p path) String() string {
+	var b strings.Builder
+	for i, s := range p {
+		switch {
+		case s.index >= 0:
+			fmt.Fprintf(&b, "[%d]", s.index)
+		case s.key == "" || strings.ContainsFunc(s.key, unusual):
+			fmt.Fprintf(&b, "[%s]", strconv.QuoteToASCII(clip(s.key)))
+		default:
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(clip(s.key))
+		}
+	}
+	return b.String()
+}
+
+// clip shortens a key that somebody mistook for a value.
+func clip(key string) string {
+	const longest = 80
+	if r := []rune(key); len(r) > longest {
+		return string(r[:longest]) + "…"
+	}
+	return key
+}
+
+// unusual tells what a key holds that would make a path hard to read.
+func unusual(r rune) bool {
+	return r <= ' ' || r >= 0x7f || strings.ContainsRune(`[]"'{}`, r)
+}
+
+// report records an error at a node.
+func (c *Config) report(n *yaml.Node, p path, format string, args ...any) {
+	if len(c.errs) >= maxErrors {
+		c.more = true
+		return
+	}
+	c.errs = append(c.errs, c.at(n, p, format, args...))
+}
+
+func (c *Config) at(n *yaml.Node, p path, format string, args ...any) Error {
+	e := Error{File: c.File, Path: p.String(), Msg: fmt.Sprintf(format, args...)}
+	if n != nil {
+		e.Line, e.Column = n.Line, n.Column
+	}
+	return e
+}
+
+// errorf records an error at the value that p leads to, or at the nearest
+// parent that the file has.
+func (c *Config) errorf(p path, format string, args ...any) {
+	n, p := c.locate(p)
+	c.report(n, p, format, args...)
+}
+
+// keyErrorf records an error at the key that p ends in, rather than its value.
+func (c *Config) keyErrorf(p path, format string, args ...any) {
+	if key, _ := child(c.find(p[:len(p)-1]), p[len(p)-1]); key != nil {
+		c.report(key, p, format, args...)
+		return
+	}
+	c.errorf(p, format, args...)
+}
+
+// warnf records a warning in the same way.
+func (c *Config) warnf(p path, format string, args ...any) {
+	n, p := c.locate(p)
+	if len(c.Warnings) < maxErrors {
+		c.Warnings = append(c.Warnings, c.at(n, p, format, args...))
+	}
+}
+
+// locate returns the node whose position people should look at, and the path to
+// show with it.
+func (c *Config) locate(p path) (*yaml.Node, path) {
+	n, where := c.root, c.root
+	for i, s := range p {
+		key, value := child(n, s)
+		if value == nil {
+			return where, p
+		}
+		n, where = value, value
+		block := value.Kind != yaml.ScalarNode && value.Style&yaml.FlowStyle == 0
+		if key != nil && (block || null(value)) {
+			where = key // a block begins a line later than people look for it
+		}
+		if i == len(p)-1 && s.index >= 0 && value.Kind == yaml.ScalarNode {
+			return where, p[:i] // line and column say which item of a plain list
+		}
+	}
+	return where, p
+}
+
+// child returns the key and the value that a step leads to; nil when there is
+// none.
+func child(n *yaml.Node, s step) (key, value *yaml.Node) {
+	switch {
+	case n == nil:
+	case n.Kind == yaml.MappingNode && s.index < 0:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Kind == yaml.ScalarNode && n.Content[i].Value == s.key {
+				return n.Content[i], n.Content[i+1]
+			}
+		}
+	case n.Kind == yaml.SequenceNode && s.index >= 0 && s.index < len(n.Content):
+		return nil, n.Content[s.index]
+	}
+	return nil, nil
+}
+
+// find returns the value that p leads to, nil when the file has none.
+func (c *Config) find(p path) *yaml.Node {
+	n := c.root
+	for _, s := range p {
+		_, n = child(n, s)
+	}
+	return n
+}
+
+// hint returns ` (did you mean "x"?)` when one of the names is close to what
+// was written, else "".
+func hint(written string, names []string) string {
+	best, least := "", min(2, (len(written)+1)/3)+1
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if d := distance(strings.ToLower(written), strings.ToLower(name)); d < least {
+			best, least = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %q?)", best)
+}
+
+// distance counts the edits from a to b: a letter more, less, other, or two
+// neighbours exchanged. Beyond 64 runes everything is far.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	if len(s) > 64 || len(t) > 64 {
+		return 1 << 10
+	}
+	d := make([][]int, len(s)+1)
+	for i := range d {
+		d[i] = make([]int, len(t)+1)
+		d[i][0] = i
+	}
+	for j := range t {
+		d[0][j+1] = j + 1
+	}
+	for i := 1; i <= len(s); i++ {
+		for j := 1; j <= len(t); j++ {
+			other := 1
+			if s[i-1] == t[j-1] {
+				other = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+other)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(s)][len(t)]
+}

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"beckon/hub"
+)
+
+// channels makes the sections.
+func (c *Config) channels(factories []hub.Factory) {
+	c.Sections = make(map[string]hub.Section)
+	c.Directory.Channels = make(map[string]bool)
+	byName := make(map[string]bool, len(factories))
+	var names []string
+	for _, f := range factories {
+		byName[f.Name] = true
+		names = append(names, f.Name)
+		if f.Implicit {
+			c.Directory.Channels[f.Name] = true
+			c.Sections[f.Name] = c.section(f.Name, nil)
+		}
+	}
+	p := path{}.key("channels")
+	n := c.find(p)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return
+	}
+	for key, value := range pairs(n) {
+		name := key.Value
+		if !byName[name] {
+			c.report(key, p.key(name), "there is no such channel%s", hint(name, names))
+			continue
+		}
+		c.Directory.Channels[name] = true
+		c.Sections[name] = c.section(name, value)
+	}
+}
+
+// section is a channel's part of the file; n is nil when the file has none.
+func (c *Config) section(name string, n *yaml.Node) hub.Section {
+	p := path{}.key("channels").key(name)
+	s := hub.Section{Errorf: func(field, format string, args ...any) {
+		c.errorf(append(p[:2:2], fieldPath(n, field)...), format, args...)
+	}}
+	if n != nil {
+		s.Decode = func(v any) bool { return c.decode(n, reflect.ValueOf(v), p) }
+	}
+	return s
+}
+
+// fieldPath splits the name of a field, such as smtp.password or
+// accounts[0].user, by the keys that the section has: a key may hold dots.
+func fieldPath(n *yaml.Node, field string) (p path) {
+	for field != "" {
+		var s step
+		s, field = nextStep(n, field)
+		p = append(p, s)
+		_, n = child(n, s)
+	}
+	return p
+}
+
+func nextStep(n *yaml.Node, field string) (s step, rest string) {
+	if inside, ok := strings.CutPrefix(field, "["); ok {
+		number, rest, _ := strings.Cut(inside, "]")
+		if i, err := strconv.Atoi(number); err == nil && i >= 0 {
+			return step{"", i}, strings.TrimPrefix(rest, ".")
+		}
+	}
+	end := strings.IndexAny(field[1:], ".[") + 1
+	if end == 0 {
+		end = len(field)
+	}
+	if n != nil && n.Kind == yaml.MappingNode {
+		longest := 0
+		for key := range pairs(n) {
+			k := key.Value
+			if after, ok := strings.CutPrefix(field, k); ok && len(k) > longest &&
+				(after == "" || after[0] == '.' || after[0] == '[') {
+				longest = len(k)
+			}
+		}
+		if longest > 0 {
+			end = longest
+		}
+	}
+	return step{field[:end], -1}, strings.TrimPrefix(field[end:], ".")
+}
