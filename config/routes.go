@@ -12,13 +12,12 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"beckon/hub"
-	"beckon/hub/ma2h"
 )
 
 // What a message's type, priority and runtime may be (spec §4).
 var (
-	typeNames     = []string{string(ma2h.Notify), string(ma2h.Ask), string(ma2h.Task)}
-	priorityNames = []string{string(ma2h.Low), string(ma2h.Normal), string(ma2h.High), string(ma2h.Urgent)}
+	typeNames     = []string{"notify", "ask", "task"}
+	priorityNames = []string{"low", "normal", "high", "urgent"}
 	runtimeNames  = []string{"github-actions", "cli", "cloud", "desktop", "openclaw", "other"}
 )
 
@@ -146,12 +145,8 @@ func (r *router) match(p path, in *matchFile) *hub.Match {
 		Tags:    r.patterns(p.key("tags"), in.Tags),
 		Labels:  in.Labels,
 	}
-	for _, t := range r.among(p.key("type"), in.Type, typeNames) {
-		out.Type = append(out.Type, ma2h.Type(t))
-	}
-	for _, t := range r.among(p.key("priority"), in.Priority, priorityNames) {
-		out.Priority = append(out.Priority, ma2h.Priority(t))
-	}
+	among(r, p.key("type"), in.Type, typeNames, &out.Type)
+	among(r, p.key("priority"), in.Priority, priorityNames, &out.Priority)
 	for key, pattern := range in.Labels {
 		r.pattern(p.key("labels").key(key), pattern)
 	}
@@ -200,15 +195,15 @@ func (r *router) pattern(p path, v string) {
 	}
 }
 
-func (r *router) among(p path, values, names []string) (out []string) {
+// among reads values that must be of those that the protocol knows.
+func among[T ~string](r *router, p path, values, names []string, out *[]T) {
 	r.each(p, values, func(p path, v string) {
 		if !slices.Contains(names, v) {
 			r.errorf(p, "must be one of %s%s", strings.Join(names, ", "), hint(v, names))
 			return
 		}
-		out = append(out, v)
+		*out = append(*out, T(v))
 	})
-	return out
 }
 
 // someMatch warns of a pattern that matches none of what there is.
