@@ -47,6 +47,9 @@ type Options struct {
 	Version string
 	// Listener replaces listening on the config's address, as tests do.
 	Listener net.Listener
+	// Synchronous is the store's option of that name: for tests that show what
+	// its default is good for.
+	Synchronous string
 }
 
 // App is the whole process.
@@ -90,7 +93,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 	if a.publicURL = cfg.PublicURL; a.publicURL == "" {
 		a.publicURL = "http://" + a.listener.Addr().String()
 	}
-	if a.store, err = store.Open(ctx, cfg.Store, store.Options{Log: a.log}); err != nil {
+	if a.store, err = store.Open(ctx, cfg.Store, store.Options{Log: a.log, Synchronous: o.Synchronous}); err != nil {
 		return nil, err
 	}
 	metrics := newMetrics(a.registry)

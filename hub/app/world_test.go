@@ -178,6 +178,12 @@ var attr = regexp.MustCompile(`(name|value)="([^"]*)"`)
 // post sends the page's form for an action with what a person chose.
 func (b *browser) post(id, action string, chosen url.Values) (int, string) {
 	b.t.Helper()
+	return b.send(id, action, b.form(id, action, chosen))
+}
+
+// form reads the page and fills in what it hides in the form.
+func (b *browser) form(id, action string, chosen url.Values) url.Values {
+	b.t.Helper()
 	_, page := b.get(b.base + "/i/" + id)
 	i := strings.Index(page, `action="/i/`+id+"/"+action+`"`)
 	if i < 0 {
@@ -196,6 +202,11 @@ func (b *browser) post(id, action string, chosen url.Values) (int, string) {
 		}
 		chosen.Set(name, value)
 	}
+	return chosen
+}
+
+func (b *browser) send(id, action string, chosen url.Values) (int, string) {
+	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), "POST", b.base+"/i/"+id+"/"+action, strings.NewReader(chosen.Encode()))
 	if err != nil {
 		b.t.Fatal(err)
