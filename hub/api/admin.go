@@ -91,7 +91,6 @@ func (a *API) adminPost(x *exchange, r *http.Request, op *hub.Operator) error {
 
 // adminCancel is POST /admin/v1/messages/{id}/cancel.
 func (a *API) adminCancel(x *exchange, r *http.Request, op *hub.Operator) error {
-	ignoreBody(x, r)
 	id, err := messageID(r)
 	if err != nil {
 		return err
@@ -146,7 +145,6 @@ func (a *API) moreDeliveries(r *http.Request, ds []hub.Delivery, dq hub.Delivery
 
 // adminRetry is POST /admin/v1/deliveries/{id}/{seq}/retry.
 func (a *API) adminRetry(x *exchange, r *http.Request, op *hub.Operator) error {
-	ignoreBody(x, r)
 	id, err := messageID(r)
 	if err != nil {
 		return err

@@ -48,6 +48,7 @@ func TestAuth(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			w := w.in(t)
 			r := w.do("GET", tt.path, "", "", tt.headers...).want(tt.status, tt.code)
 			if (r.header.Get("WWW-Authenticate") != "") != (tt.status == 401) {
 				t.Errorf("WWW-Authenticate %q", r.header.Get("WWW-Authenticate"))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -55,17 +54,6 @@ func (a *API) readJSON(x *exchange, r *http.Request, what string, limit int) ([]
 	}
 	setReadDeadline(x, 0)
 	return buf.Bytes(), nil
-}
-
-// ignoreBody takes no body: what a client sends all the same is not looked at,
-// up to a size that is no burden.
-func ignoreBody(x *exchange, r *http.Request) {
-	if r.ContentLength == 0 {
-		return
-	}
-	if _, err := io.Copy(io.Discard, http.MaxBytesReader(x.ResponseWriter, r.Body, 4<<10)); err == nil {
-		setReadDeadline(x, 0)
-	}
 }
 
 // checkContentType takes application/json in UTF-8, which is also what no

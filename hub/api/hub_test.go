@@ -188,6 +188,7 @@ func TestRequestID(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			w := w.in(t)
 			headers := []string{}
 			if tt.sent != "" {
 				headers = append(headers, "X-Request-Id: "+tt.sent)
@@ -251,6 +252,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
+			w := w.in(t)
 			code := ma2h.CodeNotFound
 			if tt.status == 405 {
 				code = ma2h.CodeMethodNotAllowed

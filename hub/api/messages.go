@@ -168,9 +168,9 @@ func (a *API) page(r *http.Request, q hub.ListQuery) ([]*hub.Message, string, er
 	return ms, q.Before, nil
 }
 
-// cancel is POST /v1/messages/{id}/cancel (spec §8.4). It takes no body.
+// cancel is POST /v1/messages/{id}/cancel (spec §8.4). A body is
+// not looked at.
 func (a *API) cancel(x *exchange, r *http.Request, agent *hub.Agent) error {
-	ignoreBody(x, r)
 	id, err := messageID(r)
 	if err != nil {
 		return err

@@ -177,6 +177,13 @@ func (b *logBuffer) String() string {
 	return b.buf.String()
 }
 
+// in is the same world for a subtest, which then fails alone.
+func (w *world) in(t testing.TB) *world {
+	sub := *w
+	sub.t = t
+	return &sub
+}
+
 // reply is what the API answered.
 type reply struct {
 	t      testing.TB
@@ -294,11 +301,13 @@ func envelope(e, fields map[string]any) string {
 		}
 		e[name] = v
 	}
-	b, err := json.Marshal(e)
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
 		panic(err)
 	}
-	return string(b)
+	return strings.TrimSpace(b.String())
 }
 
 // with returns the request of ask with more members.
