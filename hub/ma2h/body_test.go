@@ -254,9 +254,9 @@ func TestParseResponseByVersion(t *testing.T) {
 	}
 }
 
-func TestParseResolveRequest(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ name, raw, field string }{
+// resolveRequests are bodies of resolve with the field at fault, or "ok".
+func resolveRequests() []struct{ name, raw, field string } {
+	return []struct{ name, raw, field string }{
 		{"string", `{"resolution":"answered","value":"x","comment":"c"}`, "ok"},
 		{"empty string", `{"resolution":"answered","value":""}`, "ok"},
 		{"object", `{"resolution":"answered","value":{"a":null}}`, "ok"},
@@ -287,7 +287,11 @@ func TestParseResolveRequest(t *testing.T) {
 		{"value out of range", `{"resolution":"answered","value":{"a":1e999}}`, "value"},
 		{"duplicate", `{"resolution":"declined","resolution":"declined"}`, "resolution"},
 	}
-	for _, tt := range tests {
+}
+
+func TestParseResolveRequest(t *testing.T) {
+	t.Parallel()
+	for _, tt := range resolveRequests() {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := ma2h.ParseResolveRequest([]byte(tt.raw))
 			if tt.field == "ok" {
@@ -301,6 +305,19 @@ func TestParseResolveRequest(t *testing.T) {
 			}
 			wantField(t, err, tt.field)
 		})
+	}
+}
+
+func TestResolveRequestsAgreeWithTheSchema(t *testing.T) {
+	t.Parallel()
+	s := newSchemas(t)
+	for _, tt := range resolveRequests() {
+		if ma2h.Scan([]byte(tt.raw)) != nil {
+			continue // beyond what a schema sees
+		}
+		if err := s.validate(t, "v0.5/resolve-request", []byte(tt.raw)); (err == nil) != (tt.field == "ok") {
+			t.Errorf("%s: the schema says %v", tt.name, err)
+		}
 	}
 }
 
@@ -344,5 +361,78 @@ func TestParseDirectiveRefuses(t *testing.T) {
 	} {
 		_, err := ma2h.ParseDirective(edit(t, good, tt.old, tt.now))
 		wantField(t, err, tt.field)
+	}
+}
+
+func TestParseAckRefuses(t *testing.T) {
+	t.Parallel()
+	const good = `{"ma2h_version":"0.5","type":"ack","in_reply_to":"msg_1","by":"agent:a","acked_at":"2026-12-01T10:00:00Z","note":""}`
+	a, err := ma2h.ParseAck([]byte(good))
+	if err != nil || a.Note == nil || a.ResolutionID != nil {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	for _, tt := range []struct{ old, now, field string }{
+		{`"0.5"`, `"0.3"`, "ma2h_version"},
+		{`"0.5"`, `"5"`, "ma2h_version"},
+		{`"ma2h_version":"0.5",`, ``, "ma2h_version"},
+		{`"ack"`, `"nack"`, "type"},
+		{`"in_reply_to":"msg_1",`, ``, "in_reply_to"},
+		{`"agent:a"`, `"a"`, "by"},
+		{`"2026-12-01T10:00:00Z"`, `"now"`, "acked_at"},
+		{`"acked_at":"2026-12-01T10:00:00Z",`, ``, "acked_at"},
+		{`"note":""`, `"note":null`, "note"},
+		{`"note":""`, `"note":1`, "note"},
+	} {
+		_, err := ma2h.ParseAck(edit(t, good, tt.old, tt.now))
+		wantField(t, err, tt.field)
+	}
+}
+
+func TestParsePresenceRefuses(t *testing.T) {
+	t.Parallel()
+	const good = `{"agent_id":"a","state":"online","last_seen":"2026-12-01T10:00:00Z","freshness_seconds":90}`
+	if _, err := ma2h.ParsePresence([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ma2h.ParsePresence([]byte(`{"agent_id":"a","state":"unknown","freshness_seconds":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ old, now, field string }{
+		{`"agent_id":"a",`, ``, "agent_id"},
+		{`"online"`, `"away"`, "state"},
+		{`"online"`, `"unknown"`, "last_seen"},
+		{`"last_seen":"2026-12-01T10:00:00Z",`, ``, "last_seen"},
+		{`"2026-12-01T10:00:00Z"`, `"soon"`, "last_seen"},
+		{`90`, `0`, "freshness_seconds"},
+		{`90`, `1.5`, "freshness_seconds"},
+		{`90`, `"90"`, "freshness_seconds"},
+	} {
+		_, err := ma2h.ParsePresence(edit(t, good, tt.old, tt.now))
+		wantField(t, err, tt.field)
+	}
+}
+
+func TestParseMessageBodyRefuses(t *testing.T) {
+	t.Parallel()
+	r := mustMarshal(t, response())
+	good := string(ma2h.AppendMessage(nil, mustJudge(t, envelope(t, "ask", nil)), "msg_1", ma2h.Answered, r, []byte(`{}`), nil))
+	for _, tt := range []struct{ old, now, field string }{
+		{`"id":"msg_1",`, ``, "id"},
+		{`"id":"msg_1"`, `"id":5`, "id"},
+		{`"status":"answered",`, ``, "status"},
+		{`"delivery":{}`, `"delivery":[]`, "delivery"},
+		{`"resolution":"answered"`, `"resolution":"ignored"`, "response.resolution"},
+		{`"response":{`, `"response":null,"x":{`, "response"},
+		{`"title":"Ship it?",`, `"title":[],`, "title"},
+	} {
+		_, err := ma2h.ParseMessageBody(edit(t, good, tt.old, tt.now))
+		wantField(t, err, tt.field)
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	if ma2h.Open.Terminal() || !ma2h.Delivered.Terminal() || !ma2h.Expired.Terminal() {
+		t.Error("open alone is not terminal")
 	}
 }

@@ -56,13 +56,14 @@ func mustJudge(t testing.TB, raw []byte) *ma2h.Envelope {
 // raw is JSON that goes into an envelope as it is.
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-func TestAccepted(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name   string
-		typ    string
-		change map[string]any
-	}{
+type acceptedCase struct {
+	name   string
+	typ    string
+	change map[string]any
+}
+
+func acceptedCases() []acceptedCase {
+	return []acceptedCase{
 		{"confirm", "ask", nil},
 		{"later minor", "ask", map[string]any{"ma2h_version": "0.10"}},
 		{"minor beyond an int", "ask", map[string]any{"ma2h_version": "0." + strings.Repeat("9", 40)}},
@@ -117,8 +118,24 @@ func TestAccepted(t *testing.T) {
 		{"a surrogate pair", "notify", map[string]any{"state": raw(`{"a":"\ud83d\ude00"}`)}},
 		{"a noncharacter", "notify", map[string]any{"title": "a\ufffeb"}},
 	}
-	for _, tt := range tests {
+}
+
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	for _, tt := range acceptedCases() {
 		t.Run(tt.name, func(t *testing.T) { mustJudge(t, envelope(t, tt.typ, tt.change)) })
+	}
+}
+
+// TestAcceptedAgreesWithTheSchema: what is accepted from 0.5 on suits the schema.
+func TestAcceptedAgreesWithTheSchema(t *testing.T) {
+	t.Parallel()
+	s := newSchemas(t)
+	for _, tt := range acceptedCases() {
+		doc := envelope(t, tt.typ, tt.change)
+		if e := mustJudge(t, doc); e.Minor >= 5 {
+			s.check(t, "v0.5/message", doc)
+		}
 	}
 }
 

@@ -247,12 +247,27 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 // FormatTime writes t as the hub does on the wire.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
 
-// Respond, Ignore and Edit read one permission each; nil when the agent said
-// nothing, which allows it.
-func (p *Permissions) Respond() *bool { return p.AllowRespond }
+// Respond is the leave to answer; nil when the agent said nothing, which allows
+// it. It may be called on nil, like Ignore and Edit.
+func (p *Permissions) Respond() *bool {
+	if p == nil {
+		return nil
+	}
+	return p.AllowRespond
+}
 
 // Ignore is the leave to decline.
-func (p *Permissions) Ignore() *bool { return p.AllowIgnore }
+func (p *Permissions) Ignore() *bool {
+	if p == nil {
+		return nil
+	}
+	return p.AllowIgnore
+}
 
 // Edit is the leave to change what the agent proposed.
-func (p *Permissions) Edit() *bool { return p.AllowEdit }
+func (p *Permissions) Edit() *bool {
+	if p == nil {
+		return nil
+	}
+	return p.AllowEdit
+}
