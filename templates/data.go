@@ -48,7 +48,7 @@ func readNode(dec *jsontext.Decoder, depth int, left *int) (Node, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return Node{}, err
 	}
-	var n Node
+	n := Node{List: kind == '['}
 	for i := 1; dec.PeekKind() != '}' && dec.PeekKind() != ']'; i++ {
 		name := strconv.Itoa(i)
 		if kind == '{' {

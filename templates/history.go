@@ -52,7 +52,7 @@ func eventWords(e hub.Event, d *hub.Directory, reader *hub.Person) string {
 	case "completed":
 		return who + " marked it done" + where
 	case "dismissed":
-		return who + " said that it can't be done" + where
+		return who + " said that it can't be done" + comma(where)
 	case "cancelled":
 		return "Withdrawn by " + who
 	case "expired":
@@ -63,7 +63,7 @@ func eventWords(e hub.Event, d *hub.Directory, reader *hub.Person) string {
 	case "ticked":
 		return fmt.Sprintf("%s saved progress: %d of %d%s", who, c.Done, c.Of, where)
 	case "late":
-		return who + " came too late" + where
+		return who + " came too late" + comma(where)
 	case "refused":
 		return who + " tried to answer" + where + " and may not"
 	case string(hub.Bounced):
@@ -76,6 +76,14 @@ func eventWords(e hub.Event, d *hub.Directory, reader *hub.Person) string {
 		return "Sent again by the operator"
 	}
 	return Line(e.Kind)
+}
+
+// comma sets a place apart that would read as part of what was said.
+func comma(where string) string {
+	if where == "" {
+		return ""
+	}
+	return "," + where
 }
 
 func note(s, more string) string {

@@ -23,6 +23,12 @@ const (
 	maxMarkdownHTML = 2 << 20
 )
 
+// maxMarks is how many characters that may open or close something a paragraph
+// may hold: parsing takes time that grows with their square.
+const maxMarks = 3000
+
+const plainNote = `<p class="cut">Shown as plain text: its markup is more than a page can lay out.</p>` + "\n"
+
 const cutNote = `<p class="cut">The text is cut here: it is longer than a page shows.</p>` + "\n"
 
 // Markdown renders an agent's text (spec §9.6: no raw HTML, no remote images,
@@ -35,9 +41,21 @@ func Markdown(src string) template.HTML {
 
 func markdown(src string, maxIn, maxOut int) template.HTML {
 	src, cut := cutBytes(Text(src), maxIn)
+	if tooIntricate(src) {
+		note := plainNote
+		if cut {
+			note += cutNote
+		}
+		return template.HTML("<pre>" + html.EscapeString(src) + "</pre>\n" + note)
+	}
 	// A fresh converter: it costs microseconds and leaves nothing shared.
+	extensions := []goldmark.Extender{extension.Strikethrough, extension.Linkify}
+	if !manyCells(src) {
+		// The page's policy allows no style attributes.
+		extensions = append(extensions, extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)))
+	}
 	md := goldmark.New(
-		goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify),
+		goldmark.WithExtensions(extensions...),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeNodes{}, 100))),
 	)
 	source := []byte(src)
@@ -52,6 +70,41 @@ func markdown(src string, maxIn, maxOut int) template.HTML {
 		out.WriteString(cutNote)
 	}
 	return template.HTML(out.String())
+}
+
+// tooIntricate reports a paragraph that would take too long to parse.
+func tooIntricate(src string) bool {
+	marks := 0
+	for line := range strings.Lines(src) {
+		if strings.TrimSpace(line) == "" {
+			marks = 0
+			continue
+		}
+		for _, c := range []byte(line) {
+			if strings.IndexByte("*_~[]<`!", c) >= 0 {
+				marks++
+			}
+		}
+		if marks > maxMarks {
+			return true
+		}
+	}
+	return false
+}
+
+// maxCells bounds a table: the parser pads every row to the width of the head,
+// so that a few bytes a row make thousands of cells.
+const maxCells = 50_000
+
+// manyCells reports text that might hold too large a table; it is laid out
+// without tables then.
+func manyCells(src string) bool {
+	lines, width := 0, 0
+	for line := range strings.Lines(src) {
+		lines++
+		width = max(width, strings.Count(line, "|"))
+	}
+	return lines*width > maxCells
 }
 
 // cutBytes cuts at a line's end where there is one near, else between runes.
@@ -106,7 +159,7 @@ func renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.W
 	return ast.WalkContinue, nil
 }
 
-func renderLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+func renderLink(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	link := n.(*ast.Link)
 	href, host, ok := SafeURL(string(link.Destination))
 	switch {
@@ -120,7 +173,6 @@ func renderLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast
 		w.WriteString("</a>")
 		writeHost(w, host)
 	}
-	_ = source
 	return ast.WalkContinue, nil
 }
 

@@ -21,8 +21,8 @@ func Samples() map[string][]any {
 			Errors:  map[string]string{"comment": "is too long", "value": "is missing", "checklist": "has another length"},
 			History: []HistoryLine{{At: c.AcceptedAt, Text: "submitted"}},
 			Parts: []Part{
-				{Text: "text", Cut: true},
-				{Tree: Tree([]byte(`{"files":14,"risk":{"level":"medium","flags":["a","b"]}}`))},
+				{Text: "text", Cut: true, Fold: true, Summary: "text", Lines: 1},
+				DataPart([]byte(`{"files":14,"risk":{"level":"medium","flags":["a","b"]}}`)),
 				{File: &FileLink{Name: "diff.patch", Type: "text/x-diff", Href: "https://example.com/d", Host: "example.com"}},
 				{File: &FileLink{Name: "local"}},
 			},

@@ -27,6 +27,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 //go:embed web/*.html web/*.css
@@ -145,9 +146,12 @@ func (s source) page(name string) (*template.Template, error) {
 	return t, nil
 }
 
-// wrap says where to look: html/template names the file and line relative to
-// the folder.
-func (s source) wrap(_ string, err error) error {
+// wrap says where to look. html/template names file and line, but for a fault
+// that only shows when a whole page is put together.
+func (s source) wrap(file string, err error) error {
+	if !strings.Contains(err.Error(), "web/") {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
 	if s.dir == "" {
 		return err
 	}

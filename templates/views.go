@@ -2,10 +2,14 @@ package templates
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Page is what every page has.
@@ -74,8 +78,8 @@ func (p *ItemPage) Mine() string {
 type Notice struct {
 	Good bool
 	Text string
-	// Kind picks words that the template owns, instead of Text: "saved" or
-	// "unknown" (nothing is known to be recorded).
+	// Kind picks words that the template owns, instead of Text: "saved", "mend"
+	// (fields are marked), or "unknown" (nothing is known to be recorded).
 	Kind string
 }
 
@@ -98,12 +102,45 @@ type Choice struct {
 	Chosen       bool
 }
 
-// Part is one piece of context as the page shows it: one of the four.
+// Part is one piece of context as the page shows it: text, a tree or a file. A
+// long one is folded, with a summary to open it by.
 type Part struct {
-	Text string
-	Cut  bool
-	Tree *Node
-	File *FileLink
+	Text    string
+	Cut     bool // Text is not all of it
+	Tree    *Node
+	File    *FileLink
+	Fold    bool
+	Summary string
+	Lines   int // of Text
+}
+
+// Bounds beyond which a part is folded.
+const (
+	foldLines = 16
+	foldRunes = 1200
+	foldNodes = 14
+)
+
+// TextPart lays out text, cut at max runes.
+func TextPart(s string, max int) Part {
+	p := Part{Lines: strings.Count(strings.TrimSpace(s), "\n") + 1}
+	p.Text, p.Cut = Cut(Text(s), max)
+	p.Fold = p.Lines > foldLines || utf8.RuneCountInString(p.Text) > foldRunes
+	first, _, _ := strings.Cut(strings.TrimSpace(p.Text), "\n")
+	p.Summary, _ = Cut(Line(first), 60)
+	return p
+}
+
+// DataPart lays out JSON.
+func DataPart(v jsontext.Value) Part {
+	p := Part{Tree: Tree(v)}
+	p.Fold = p.Tree.size() > foldNodes
+	var names []string
+	for _, k := range p.Tree.Kids {
+		names = append(names, k.Name)
+	}
+	p.Summary = Names(names)
+	return p
 }
 
 // FileLink is a link that nobody has checked. Href is empty when the page does
@@ -117,7 +154,17 @@ type Node struct {
 	Value string
 	Kids  []Node
 	Leaf  bool
+	List  bool // Kids are numbered, not named
 	More  int
+}
+
+// size counts a node and everything below it.
+func (n *Node) size() int {
+	total := 1
+	for i := range n.Kids {
+		total += n.Kids[i].size()
+	}
+	return total
 }
 
 // HistoryLine is one event of a message.
@@ -175,16 +222,5 @@ func Hint(f hub.Field) string {
 		p, _ := Cut(Line(f.Pattern), 80)
 		add("pattern %s", p)
 	}
-	return join(s)
-}
-
-func join(s []string) string {
-	out := ""
-	for i, p := range s {
-		if i > 0 {
-			out += ", "
-		}
-		out += p
-	}
-	return out
+	return strings.Join(s, ", ")
 }

@@ -62,7 +62,7 @@ func (c *Channel) showOutcome(w http.ResponseWriter, r *http.Request, s *session
 		Text: templates.Outcome(out, s.person),
 	}
 	if out.Kind == hub.Unclear && placeErrors(p, out.Fields) {
-		p.Notice.Text = templates.Outcome(hub.Outcome{Kind: hub.Refused, Reason: hub.ReasonInvalid}, s.person)
+		p.Notice.Kind = "mend"
 	}
 	c.render(w, r, statusOf(out), "item", p)
 }

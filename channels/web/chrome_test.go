@@ -112,19 +112,19 @@ func tell[P, R any](cmd cdp.Command[P, R], params P) chromedp.Action[chromedp.Vo
 // click presses what sel names and waits for the page that it leads to.
 func (w *window) click(sel string) {
 	w.t.Helper()
-	if _, err := chromedp.RunResponse(w.ctx, chromedp.Click(sel)); err != nil {
+	if _, err := chromedp.RunResponse(w.ctx, chromedp.Click(chromedp.CSS(sel))); err != nil {
 		w.t.Fatalf("click %s: %v", sel, err)
 	}
 }
 
 func (w *window) typeIn(sel, text string) {
 	w.t.Helper()
-	w.run(chromedp.SendKeys(sel, text))
+	w.run(chromedp.SendKeys(chromedp.CSS(sel), text))
 }
 
 func (w *window) want(texts ...string) {
 	w.t.Helper()
-	got := eval(w, chromedp.Text("main"))
+	got := eval(w, chromedp.Text(chromedp.CSS("main")))
 	for _, s := range texts {
 		if !strings.Contains(got, s) {
 			w.t.Errorf("the page does not say %q:\n%s", s, got)
@@ -170,12 +170,12 @@ func TestBrowser(t *testing.T) {
 
 			win.run(chromedp.Navigate(w.dir.ReviewURL(form)))
 			win.typeIn("#f1", "Fixes")
-			win.run(chromedp.Click(`input[name=f2][value=low]`), chromedp.Click(`input[name=f4][value=true]`))
+			win.run(chromedp.Click(chromedp.CSS(`input[name=f2][value=low]`)), chromedp.Click(chromedp.CSS(`input[name=f4][value=true]`)))
 			win.typeIn("#f3", "many")
 			win.typeIn("#f6", "s3cret-value")
 			win.click(".primary")
 			win.want("must be a number")
-			win.run(chromedp.SetAttributeValue("#f3", "value", "3"))
+			win.run(chromedp.SetAttributeValue(chromedp.CSS("#f3"), "value", "3"))
 			win.typeIn("#f6", "s3cret-value")
 			win.click(".primary")
 			win.want("Fixes", "••••", "You answered")
@@ -184,7 +184,7 @@ func TestBrowser(t *testing.T) {
 			win.click(`button[name=option][value="1"]`)
 			win.want("You answered")
 
-			win.run(chromedp.Navigate(w.dir.ReviewURL(no)), chromedp.Click(".decline summary"))
+			win.run(chromedp.Navigate(w.dir.ReviewURL(no)), chromedp.Click(chromedp.CSS(".decline summary")))
 			win.typeIn("#reason", "Not mine.")
 			win.click(".decline button")
 			win.want("You declined", "Not mine.")
@@ -235,6 +235,7 @@ func looks(w *world, win *window) {
 			"| service | change |\n|---|---|\n| web | 2.2 → 2.3 |\n| worker | none |\n\n```\ngo test ./...\nok\n```\n\n" + long,
 		"context": []map[string]any{
 			{"kind": "text", "text": "diff --git a/orders.sql b/orders.sql\n+CREATE INDEX CONCURRENTLY orders_by_day ON orders (day);"},
+			{"kind": "text", "text": strings.Repeat("ok  beckon/hub 0.1s\n", 40)},
 			{"kind": "data", "data": map[string]any{"files": 14, "tests": 812, "risk": map[string]any{"level": "medium", "why": []string{"migration", "lock"}}}},
 			{"kind": "file", "file": map[string]any{"uri": "https://ci.example.com/diff.patch", "name": "diff.patch", "mime_type": "text/x-diff"}},
 		},

@@ -153,10 +153,9 @@ func parts(in []hub.CardPart) []templates.Part {
 		case p.File != nil:
 			out = append(out, templates.Part{File: fileLink(p.File)})
 		case len(p.Data) > 0:
-			out = append(out, templates.Part{Tree: templates.Tree(p.Data)})
+			out = append(out, templates.DataPart(p.Data))
 		default:
-			text, cut := templates.Cut(templates.Text(p.Text), maxText)
-			out = append(out, templates.Part{Text: text, Cut: cut})
+			out = append(out, templates.TextPart(p.Text, maxText))
 		}
 	}
 	return out
