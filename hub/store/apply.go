@@ -20,6 +20,19 @@ type step struct {
 	args  []any
 	// none is called when the statement changed no row; nil: that is fine.
 	none func(*tx) error
+	// check stands instead of a statement.
+	check func(*tx) error
+}
+
+func (st *step) run(t *tx) error {
+	if st.check != nil {
+		return st.check(t)
+	}
+	n, err := t.exec(st.query, st.args...)
+	if err == nil && n == 0 && st.none != nil {
+		err = st.none(t)
+	}
+	return err
 }
 
 // Apply returns once the change is durable. See hub.Change for what it does and
@@ -36,30 +49,24 @@ func (s *Store) Apply(ctx context.Context, c *hub.Change) error {
 	}
 	return s.do(ctx, "apply", func(t *tx) error {
 		for i := range steps {
-			st := &steps[i]
-			n, err := t.exec(st.query, st.args...)
-			if err != nil {
+			if err := steps[i].run(t); err != nil {
 				return err
-			}
-			if n == 0 && st.none != nil {
-				if err := st.none(t); err != nil {
-					return err
-				}
 			}
 		}
 		return nil
 	})
 }
 
-// plan turns a change into statements. The receipt comes first, so that
-// nothing else has to be looked at when it was seen before.
+// plan turns a change into statements. What may say no comes first, and only
+// looks where that is enough, so that nothing has to be undone: was the receipt
+// seen before, is the insert a duplicate, is the version stale.
 func plan(c *hub.Change) ([]step, error) {
 	if err := wellFormed(c); err != nil {
 		return nil, err
 	}
 	p := planner{c: c, steps: make([]step, 0, 6+len(c.Deliveries)+len(c.Events)+len(c.Audience)+len(c.Postings))}
 	for _, part := range []func() error{
-		p.receipt, p.message, p.finish, p.postings, p.rearrange, p.deliveries, p.events, p.audience, p.cursors,
+		p.seen, p.message, p.receipt, p.finish, p.postings, p.rearrange, p.deliveries, p.events, p.audience, p.cursors,
 	} {
 		if err := part(); err != nil {
 			return nil, err
@@ -106,11 +113,42 @@ func (p *planner) must(none func(*tx) error, query string, args ...any) {
 	p.steps = append(p.steps, step{query: query, args: args, none: none})
 }
 
+const sqlOutcome = `SELECT outcome FROM receipt WHERE channel = $1 AND account = $2 AND key = $3`
+
+// seen refuses the change if its receipt was seen before.
+func (p *planner) seen() error {
+	r := p.c.Receipt
+	if r == nil || r.Key == "" {
+		return nil
+	}
+	p.steps = append(p.steps, step{check: func(t *tx) error { return repeated(t, r) }})
+	return nil
+}
+
+// repeated returns the outcome that the receipt led to, as an error, or nil if
+// it was not seen before.
+func repeated(t *tx, r *hub.Receipt) error {
+	var first []byte
+	err := t.get(sqlOutcome, []any{r.Channel, r.Account, r.Key}, &first)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	e := &hub.RepeatedError{}
+	if err == nil {
+		err = json.Unmarshal(first, &e.Outcome)
+	}
+	if err != nil {
+		return fmt.Errorf("read receipt: %w", err)
+	}
+	e.Outcome.Repeated = true
+	return e
+}
+
 const sqlInsertReceipt = `INSERT INTO receipt (channel, account, key, at, outcome, evidence)
 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (channel, account, key) DO NOTHING`
 
-const sqlOutcome = `SELECT outcome FROM receipt WHERE channel = $1 AND account = $2 AND key = $3`
-
+// receipt records it. Where several hubs share a database, another may have
+// been faster since seen looked.
 func (p *planner) receipt() error {
 	r := p.c.Receipt
 	if r == nil || r.Key == "" {
@@ -120,19 +158,8 @@ func (p *planner) receipt() error {
 	if err != nil {
 		return fmt.Errorf("outcome: %w", err)
 	}
-	repeated := func(t *tx) error {
-		var first []byte
-		if err := t.get(sqlOutcome, []any{r.Channel, r.Account, r.Key}, &first); err != nil {
-			return fmt.Errorf("read receipt: %w", err)
-		}
-		e := &hub.RepeatedError{}
-		if err := json.Unmarshal(first, &e.Outcome); err != nil {
-			return fmt.Errorf("read receipt: %w", err)
-		}
-		e.Outcome.Repeated = true
-		return e
-	}
-	p.must(repeated, sqlInsertReceipt, r.Channel, r.Account, r.Key, ms(p.c.At), string(outcome), r.Evidence)
+	raced := func(t *tx) error { return repeated(t, r) }
+	p.must(raced, sqlInsertReceipt, r.Channel, r.Account, r.Key, ms(p.c.At), string(outcome), orNull(r.Evidence))
 	return nil
 }
 

@@ -10,12 +10,11 @@ import (
 // dialect is what differs between databases; all other SQL is written once,
 // and uses nothing that only one of them has.
 type dialect struct {
-	name     string // folder of its migrations
-	begin    string // starts a transaction that will write
-	claim    string // suffix of the SELECT that picks what to claim
-	bigint   string
-	isUnique func(error) bool // a unique index refused the row
-	isBusy   func(error) bool // somebody else holds the lock: try again
+	name   string           // folder of its migrations
+	begin  string           // starts a transaction that will write
+	claim  string           // suffix of the SELECT that picks what to claim
+	bigint string           // type of a 64-bit integer
+	isBusy func(error) bool // somebody else holds the lock: nothing is broken
 }
 
 func sqliteDialect() dialect {
@@ -23,10 +22,6 @@ func sqliteDialect() dialect {
 		name:   "sqlite",
 		begin:  "BEGIN IMMEDIATE",
 		bigint: "INTEGER",
-		isUnique: func(err error) bool {
-			c := sqliteCode(err)
-			return c == sqlite3.SQLITE_CONSTRAINT_UNIQUE || c == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
-		},
 		isBusy: func(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY },
 	}
 }

@@ -7,10 +7,10 @@
 // it in one transaction, or says that it is stale.
 //
 // How. One goroutine owns the only connection that writes. It takes what is
-// queued at that moment, at most [Options.BatchLimit] jobs, runs each inside a
-// savepoint of one transaction, commits, and only then answers everybody: one
-// fsync for all of them, and no timer. Reads have a pool of their own and see
-// what was committed.
+// queued at that moment, at most [Options.BatchLimit] jobs, runs them in one
+// transaction, commits, and only then answers everybody: one fsync for all of
+// them, and no timer. A job that fails is undone alone. Reads have a pool of
+// their own and see what was committed.
 //
 // What failure means. An error of a single job undoes that job alone. An
 // error of BEGIN or COMMIT goes to every job of the batch, and none of them is

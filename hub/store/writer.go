@@ -35,7 +35,7 @@ type writer struct {
 	stmts map[string]*sql.Stmt
 }
 
-// job is one unit that is applied whole or not at all.
+// job is one unit that is applied whole or not at all. It may be run twice.
 type job struct {
 	run  func(*tx) error
 	err  error
@@ -44,7 +44,10 @@ type job struct {
 
 // tx is the transaction of a batch, as one job sees it. Its statements know no
 // caller's context: one who leaves must not interrupt the others.
-type tx struct{ w *writer }
+type tx struct {
+	w     *writer
+	dirty bool // the job has changed a row, or a statement of it failed
+}
 
 func startWriter(ctx context.Context, db *sql.DB, d dialect, limit int) (*writer, error) {
 	w := &writer{
@@ -76,12 +79,24 @@ func (w *writer) disconnect() {
 	if w.conn == nil {
 		return
 	}
-	for _, s := range w.stmts {
-		_ = s.Close()
-	}
+	_ = w.closeStmts()
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn }) // makes the pool discard it
 	_ = w.conn.Close()
 	w.conn = nil
+}
+
+// closeStmts closes the statements unless the pool has closed the connection
+// already: nobody but us knows of them, and to close one then is a use after
+// free in the driver.
+func (w *writer) closeStmts() error {
+	if err := w.conn.Raw(func(any) error { return nil }); err != nil {
+		return err
+	}
+	var errs []error
+	for _, s := range w.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // do hands a job to the writer and waits for its commit. When ctx ends first,
@@ -135,9 +150,7 @@ func (w *writer) stop(ctx context.Context) error {
 	w.drain()
 	var errs []error
 	if w.conn != nil {
-		for _, s := range w.stmts {
-			errs = append(errs, s.Close())
-		}
+		errs = append(errs, w.closeStmts())
 		for _, q := range []string{"PRAGMA optimize", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 			_, err := w.conn.ExecContext(ctx, q)
 			errs = append(errs, err)
@@ -182,15 +195,40 @@ func (w *writer) commit(batch []*job) {
 }
 
 func (w *writer) transact(batch []*job) error {
+	err := w.try(batch, false)
+	if errors.Is(err, errHalfDone) {
+		err = w.try(batch, true)
+	}
+	return err
+}
+
+// errHalfDone: a job failed after it had changed something.
+var errHalfDone = errors.New("a job has to be undone alone")
+
+// try runs a batch in one transaction. A savepoint makes SQLite copy every
+// page that changes after it, and costs as much as the rows themselves, while
+// jobs say no almost always before they have changed anything. So a batch goes
+// without savepoints first, and the few with a half-done job in them are
+// rolled back whole and run again with one a job.
+func (w *writer) try(batch []*job, savepoints bool) error {
 	if err := w.connect(context.Background()); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	t := &tx{w}
+	t := &tx{w: w}
 	if _, err := t.exec(w.d.begin); err != nil {
-		w.disconnect()
+		if !w.d.isBusy(err) {
+			w.disconnect()
+		}
 		return fmt.Errorf("begin: %w", err)
 	}
-	err := w.run(t, batch)
+	run := t.run
+	if savepoints {
+		run = t.runInSavepoint
+	}
+	err := error(nil)
+	for i := 0; err == nil && i < len(batch); i++ {
+		err = run(batch[i])
+	}
 	if err == nil {
 		if _, err = t.exec("COMMIT"); err == nil {
 			return nil
@@ -203,21 +241,29 @@ func (w *writer) transact(batch []*job) error {
 	return err
 }
 
-// run runs each job in a savepoint. Its error is one of the transaction, not
-// of a job.
-func (w *writer) run(t *tx, batch []*job) error {
-	for _, j := range batch {
-		if _, err := t.exec(sqlSavepoint); err != nil {
-			return fmt.Errorf("savepoint: %w", err)
+// run runs a job that leaves nothing to undo if it fails, or else returns
+// errHalfDone.
+func (t *tx) run(j *job) error {
+	t.dirty = false
+	if j.err = j.run(t); j.err != nil && t.dirty {
+		return errHalfDone
+	}
+	return nil
+}
+
+// runInSavepoint runs a job and undoes it if it fails. The error is one of the
+// transaction, not of the job.
+func (t *tx) runInSavepoint(j *job) error {
+	if _, err := t.exec(sqlSavepoint); err != nil {
+		return fmt.Errorf("savepoint: %w", err)
+	}
+	if j.err = j.run(t); j.err != nil {
+		if _, err := t.exec(sqlUndo); err != nil {
+			return errors.Join(j.err, fmt.Errorf("undo: %w", err))
 		}
-		if j.err = j.run(t); j.err != nil {
-			if _, err := t.exec(sqlUndo); err != nil {
-				return errors.Join(j.err, fmt.Errorf("undo: %w", err))
-			}
-		}
-		if _, err := t.exec(sqlRelease); err != nil {
-			return fmt.Errorf("release: %w", err)
-		}
+	}
+	if _, err := t.exec(sqlRelease); err != nil {
+		return fmt.Errorf("release: %w", err)
 	}
 	return nil
 }
@@ -237,21 +283,22 @@ func (t *tx) stmt(query string) (*sql.Stmt, error) {
 }
 
 // exec returns how many rows changed.
-func (t *tx) exec(query string, args ...any) (int64, error) {
+func (t *tx) exec(query string, args ...any) (n int64, err error) {
 	s, err := t.stmt(query)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		var r sql.Result
+		if r, err = s.ExecContext(context.Background(), args...); err == nil {
+			n, err = r.RowsAffected()
+		}
 	}
-	r, err := s.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
+	t.dirty = t.dirty || n > 0 || err != nil
+	return n, err
 }
 
-// query runs a query of any number of rows and hands each to scan. No other
-// statement may run meanwhile: there is one connection.
+// query runs a query of any number of rows, which may change them, and hands
+// each to scan. No other statement may run meanwhile: there is one connection.
 func (t *tx) query(scan func(scanner) error, query string, args ...any) error {
+	t.dirty = true
 	s, err := t.stmt(query)
 	if err != nil {
 		return err
@@ -266,8 +313,9 @@ func (t *tx) query(scan func(scanner) error, query string, args ...any) error {
 // get reads the one row of a query into dest: sql.ErrNoRows without one.
 func (t *tx) get(query string, args []any, dest ...any) error {
 	s, err := t.stmt(query)
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.QueryRowContext(context.Background(), args...).Scan(dest...)
 	}
-	return s.QueryRowContext(context.Background(), args...).Scan(dest...)
+	t.dirty = t.dirty || (err != nil && !errors.Is(err, sql.ErrNoRows))
+	return err
 }

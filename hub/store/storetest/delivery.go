@@ -248,7 +248,7 @@ func audienceClosed(k *kit) {
 	k.apply(k.resolution(k.message(m.ID), noon))
 	k.equal("open after the end", list(true), []string{})
 	k.equal("all after the end", list(false), []string{m.ID})
-	n := k.submit(spec{typ: ma2h.Notify, audience: []string{"alice"}})
+	n := k.submit(spec{typ: ma2h.Notify, audience: []string{"alice"}, accepted: after(time.Second)})
 	k.equal("a notify is never open", list(true), []string{})
 	k.equal("but listed", list(false), []string{n.ID, m.ID})
 }

@@ -36,7 +36,7 @@ CREATE UNIQUE INDEX message_alias    ON message (alias_hash)     WHERE alias_has
 CREATE        INDEX message_agent    ON message (agent_id, id);
 CREATE        INDEX message_open     ON message (agent_id, type) WHERE status = 'open';
 CREATE        INDEX message_ended    ON message (resolved_at)    WHERE resolved_at > 0;
-CREATE        INDEX message_unsealed ON message (id)             WHERE sealed_seq < head_seq;
+CREATE        INDEX message_unsealed ON message (id, head_seq, sealed_seq) WHERE sealed_seq < head_seq;
 
 CREATE TABLE delivery (
 	message_id TEXT    NOT NULL,
