@@ -14,15 +14,14 @@ import (
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
-
 )
 
 // bodyTimeout is how long a request body may take to arrive, unless Options say
 // otherwise. Who sends slower is told so and cut off.
 const bodyTimeout = 15 * time.Second
 
-// readJSON reads a JSON body of at most limit bytes as it came. What it is too
-// long is an invalid_field, 422 and not 413 (spec §8.6).
+// readJSON reads a JSON body of at most limit bytes as it came. One that is
+// too long is an invalid_field, 422 and not 413 (spec §8.6).
 func (a *API) readJSON(x *exchange, r *http.Request, what string, limit int) ([]byte, error) {
 	if err := checkContentType(r); err != nil {
 		return nil, err
@@ -31,13 +30,11 @@ func (a *API) readJSON(x *exchange, r *http.Request, what string, limit int) ([]
 		Code: ma2h.CodeInvalidField,
 		Msg:  fmt.Sprintf("the %s is larger than %d bytes, the most that this hub takes", what, limit),
 	}
-	if r.ContentLength > int64(limit) {
-		x.Header().Set("Connection", "close") // don't read what is coming
-		return nil, tooLong
-	}
-	// MaxBytesReader closes the connection too when the body goes on.
+	// MaxBytesReader makes the server close the connection when the body goes on,
+	// and so slowly that the client still reads why. That is also why a body that
+	// announces its size is not refused before it is read.
 	body := http.MaxBytesReader(x.ResponseWriter, r.Body, int64(limit))
-	buf := bytes.NewBuffer(make([]byte, 0, max(r.ContentLength, 0)+bytes.MinRead))
+	buf := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), int64(limit))+bytes.MinRead))
 	_, err := buf.ReadFrom(body)
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLong
@@ -201,4 +198,3 @@ func (q *query) instant(name string) time.Time {
 	}
 	return t
 }
-

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -151,6 +152,9 @@ func retryable(err error, r repeat) bool {
 			return r == always
 		}
 		return false
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false // somebody must mend it
 	}
 	e, ok := errors.AsType[*UnreachableError](err)
 	return ok && (r == always || e.Unsent)
