@@ -148,12 +148,21 @@ var rawQueries = []string{
 }
 
 func rawWriter(db *sql.DB, jobs chan rawJob) error {
+	var stmts []*sql.Stmt
+	for _, q := range rawQueries {
+		s, err := db.Prepare(q)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		stmts = append(stmts, s)
+	}
 	for j := range jobs {
 		batch := []rawJob{j}
 		for len(batch) < 64 && len(jobs) > 0 {
 			batch = append(batch, <-jobs)
 		}
-		err := rawBatch(db, batch)
+		err := rawBatch(db, stmts, batch)
 		for _, j := range batch {
 			j.done <- err
 		}
@@ -164,20 +173,15 @@ func rawWriter(db *sql.DB, jobs chan rawJob) error {
 	return nil
 }
 
-func rawBatch(db *sql.DB, batch []rawJob) error {
+func rawBatch(db *sql.DB, kept []*sql.Stmt, batch []rawJob) error {
 	tx, err := db.Begin()
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
-	var stmts []*sql.Stmt
-	for _, q := range rawQueries {
-		s, err := tx.Prepare(q)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		stmts = append(stmts, s)
+	stmts := make([]*sql.Stmt, len(kept))
+	for i, s := range kept {
+		stmts[i] = tx.Stmt(s)
 	}
 	for _, j := range batch {
 		m, d, e := j.c.Insert, &j.c.Deliveries[0], &j.c.Events[0]
@@ -187,10 +191,14 @@ func rawBatch(db *sql.DB, batch []rawJob) error {
 			return err
 		}
 		for i, args := range [][]any{
-			{m.ID, m.AgentID, key[:16], string(m.Envelope.Type), string(m.Status), m.AcceptedAt.UnixMilli(), m.Head.Seq,
-				m.Head.Hash[:], m.NextDelivery, string(plan), m.Raw},
-			{m.ID, d.Seq, string(d.Kind), d.Lane, d.Target.Channel, d.Target.Place, d.Entry, d.Posting, string(d.State),
-				d.Due.UnixMilli(), d.CreatedAt.UnixMilli()},
+			{
+				m.ID, m.AgentID, key[:16], string(m.Envelope.Type), string(m.Status), m.AcceptedAt.UnixMilli(), m.Head.Seq,
+				m.Head.Hash[:], m.NextDelivery, string(plan), m.Raw,
+			},
+			{
+				m.ID, d.Seq, string(d.Kind), d.Lane, d.Target.Channel, d.Target.Place, d.Entry, d.Posting, string(d.State),
+				d.Due.UnixMilli(), d.CreatedAt.UnixMilli(),
+			},
 			{m.ID, e.Seq, e.At.UnixMilli(), e.Kind, e.Content, e.Salt, e.ContentHash[:], e.Hash[:]},
 			{m.ID, j.c.Audience[0]},
 		} {

@@ -146,8 +146,10 @@ func TestFsync(t *testing.T) {
 			trace := filepath.Join(dir, "trace")
 			cmd := childCommand(t, "write", filepath.Join(dir, "beckon.db"),
 				envSync+"="+tt.synchronous, envCount+"="+strconv.Itoa(count))
-			cmd.Args = append([]string{strace, "-f", "-y", "-s", "64", "-o", trace,
-				"-e", "trace=pwrite64,write,fsync,fdatasync"}, cmd.Path)
+			cmd.Args = append([]string{
+				strace, "-f", "-y", "-s", "64", "-o", trace,
+				"-e", "trace=pwrite64,write,fsync,fdatasync",
+			}, cmd.Path)
 			cmd.Path = strace
 			out, err := cmd.Output()
 			if err != nil {
