@@ -142,6 +142,9 @@ func (c *Config) decodeStruct(n *yaml.Node, v reflect.Value, p path) bool {
 	ok := true
 	for key, value := range pairs(n) {
 		f, known := fields[key.Value]
+		if !known && c.full() {
+			return false
+		}
 		if !known {
 			names := make([]string, 0, len(fields))
 			for name := range fields {

@@ -112,11 +112,16 @@ func unusual(r rune) bool {
 
 // report records an error at a node.
 func (c *Config) report(n *yaml.Node, p path, format string, args ...any) {
-	if len(c.errs) >= maxErrors {
-		c.more = true
-		return
+	if !c.full() {
+		c.errs = append(c.errs, c.at(n, p, format, args...))
 	}
-	c.errs = append(c.errs, c.at(n, p, format, args...))
+}
+
+// full reports whether there are errors enough, and remembers that there are
+// more. Ask it before looking for a position, which takes a walk.
+func (c *Config) full() bool {
+	c.more = c.more || len(c.errs) >= maxErrors
+	return c.more
 }
 
 func (c *Config) at(n *yaml.Node, p path, format string, args ...any) Error {
@@ -130,12 +135,18 @@ func (c *Config) at(n *yaml.Node, p path, format string, args ...any) Error {
 // errorf records an error at the value that p leads to, or at the nearest
 // parent that the file has.
 func (c *Config) errorf(p path, format string, args ...any) {
+	if c.full() {
+		return
+	}
 	n, p := c.locate(p)
 	c.report(n, p, format, args...)
 }
 
 // keyErrorf records an error at the key that p ends in, rather than its value.
 func (c *Config) keyErrorf(p path, format string, args ...any) {
+	if c.full() {
+		return
+	}
 	if key, _ := child(c.find(p[:len(p)-1]), p[len(p)-1]); key != nil {
 		c.report(key, p, format, args...)
 		return
@@ -145,8 +156,8 @@ func (c *Config) keyErrorf(p path, format string, args ...any) {
 
 // warnf records a warning in the same way.
 func (c *Config) warnf(p path, format string, args ...any) {
-	n, p := c.locate(p)
 	if len(c.Warnings) < maxErrors {
+		n, p := c.locate(p)
 		c.Warnings = append(c.Warnings, c.at(n, p, format, args...))
 	}
 }

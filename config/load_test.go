@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -332,61 +331,6 @@ routes:
 	}
 }
 
-// Bytes that a golden file can't hold.
-func TestBytes(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ name, text, want string }{
-		{"CRLF", "listen: 127.0.0.1:8420\r\nroutes:\r\n  - {}\r\n", ""},
-		{"CRLF and an error", "listen: 127.0.0.1:8420\r\nroutes:\r\n  - {askk: x}\r\n", `beckon.yaml:3:6: routes[0].askk: unknown key (did you mean "ask"?)`},
-		{"BOM", "\ufefflisten: 127.0.0.1:8420\nroutes: [{}]\n", ""},
-		{"BOM and an error", "\ufefflissen: x\nroutes: [{}]\n", `beckon.yaml:1:1: lissen: unknown key (did you mean "listen"?)`},
-		{"letters before an error count as one", "people: {é: {}, 人: {x: 1}}\nroutes: [{}]\n", "beckon.yaml:1:10: people[\"\\u00e9\"]: a name must be of a-z, 0-9, dot, _ and -, at most 64\n" +
-			"beckon.yaml:1:17: people[\"\\u4eba\"]: a name must be of a-z, 0-9, dot, _ and -, at most 64\n" +
-			"beckon.yaml:1:21: people[\"\\u4eba\"].x: unknown key"},
-		{"no UTF-8", "listen: 127.0.0.1:8420\npublic_url: é\xff\n", "beckon.yaml:2:14: is not UTF-8 text"},
-		{"UTF-16", "\xff\xfel\x00i\x00", "beckon.yaml:1:1: is not UTF-8 text"},
-		{"NUL", "listen: \x00\n", "beckon.yaml:1:9: has a control character"},
-		{"escape", "listen: \x1b[31m\n", "beckon.yaml:1:9: has a control character"},
-		{"nothing", "", "beckon.yaml: is empty; examples/ has files to begin with"},
-		{"white space", " \n\n", "beckon.yaml: is empty; examples/ has files to begin with"},
-		{"too large", strings.Repeat("# x\n", config.MaxBytes/4) + "#", "beckon.yaml: is larger than 1048576 bytes"},
-		{"deep", "a: " + strings.Repeat("[", 60) + strings.Repeat("]", 60), "nests deeper than 50"},
-		{"very deep", "a: " + strings.Repeat("[", 100_000), "beckon.yaml:"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			_, _, err := load("beckon.yaml", tt.text)
-			switch {
-			case tt.want == "" && err != nil:
-				t.Fatal(err)
-			case tt.want != "" && err == nil:
-				t.Fatalf("no error, want %s", tt.want)
-			case err != nil && !strings.Contains(err.Error(), tt.want):
-				t.Errorf("got  %s\nwant %s", err, tt.want)
-			}
-		})
-	}
-}
-
-// A file with more errors than anybody reads must not take long either.
-func TestManyErrors(t *testing.T) {
-	t.Parallel()
-	var b strings.Builder
-	b.WriteString("routes: [{}]\npeople:\n")
-	for i := range 20_000 {
-		fmt.Fprintf(&b, "  P%d: {emial: x}\n", i)
-	}
-	begin := time.Now()
-	_, _, err := load("beckon.yaml", b.String())
-	if err == nil || strings.Count(err.Error(), "\n") != 200 || !strings.HasSuffix(err.Error(), "beckon.yaml: there are more errors; mend these first") {
-		t.Errorf("%d lines", strings.Count(fmt.Sprint(err), "\n")+1)
-	}
-	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("took %s", took)
-	}
-}
-
 func TestLoad(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "beckon.yaml")
@@ -475,88 +419,4 @@ routes: [{}]
 	if got := fmt.Sprint(c.Err()); got != "beckon.yaml:1:1: channels.web.link_ttl: x" {
 		t.Errorf("got %s", got)
 	}
-}
-
-func TestKeyFile(t *testing.T) {
-	t.Parallel()
-	name := filepath.Join(t.TempDir(), "beckon.key")
-	first, created, err := config.KeyFile(name)
-	if err != nil || !created || len(first) != 1 || len(first[0]) != hub.MinKeyBytes {
-		t.Fatalf("created %v, %d keys, %v", created, len(first), err)
-	}
-	info, err := os.Stat(name)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	again, created, err := config.KeyFile(name)
-	if err != nil || created || string(again[0]) != string(first[0]) {
-		t.Errorf("read again: created %v, same %v, %v", created, err == nil && string(again[0]) == string(first[0]), err)
-	}
-	other, _, err := config.KeyFile(name + ".2")
-	if err != nil || string(other[0]) == string(first[0]) {
-		t.Errorf("another key file: %v, or the same key", err)
-	}
-
-	tests := []struct {
-		name, text string
-		mode       os.FileMode
-		want       string
-	}{
-		{"others may read it", key, 0o644, "can be read by others (mode 0644); run: chmod 600"},
-		{"others may write it", key, 0o602, "can be read by others"},
-		{"the group may read it", key, 0o640, ""},
-		{"empty", "", 0o600, "is empty"},
-		{"short", "MDEyMzQ1Njc4OWFiY2RlZg==", 0o600, "holds 16 bytes, a key has at least 32"},
-		{"no base64", "correct horse battery staple, and more of it", 0o600, "does not hold base64"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "key")
-			write(t, file, tt.text, tt.mode)
-			_, created, err := config.KeyFile(file)
-			if created || tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("created %v, err %v, want %q", created, err, tt.want)
-			}
-			if err != nil && tt.text != "" && strings.Contains(err.Error(), tt.text) {
-				t.Errorf("the key is in the error: %v", err)
-			}
-			if after, _ := os.ReadFile(file); string(after) != tt.text {
-				t.Error("the file was changed")
-			}
-			_, _, err = load("beckon.yaml", "keys: ['file:"+file+"']\nroutes: [{}]\n")
-			if (err == nil) != (tt.want == "") {
-				t.Errorf("in keys: err %v, want %q", err, tt.want)
-			}
-		})
-	}
-	if _, created, err := config.KeyFile(filepath.Join(t.TempDir(), "none", "key")); err == nil || created {
-		t.Error("made a key file in a folder that does not exist")
-	}
-}
-
-// No text makes Parse panic, tell a secret, or accept a file that has no
-// catch-all route.
-func FuzzParse(f *testing.F) {
-	f.Add([]byte(full))
-	f.Add([]byte("routes: [{}]"))
-	f.Add([]byte("a: &a [*a]\n? [x]\n: y\n<<: {}\n"))
-	f.Add([]byte("agents:\n  bot: {token: hunter2, token_sha256: [1, x]}\nroutes:\n- match: {agent: [a, '[']}\n- {}"))
-	position := regexp.MustCompile(`^fuzz\.yaml(:[1-9][0-9]*:[1-9][0-9]*)?: `)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, _, err := load("fuzz.yaml", string(data))
-		if err == nil {
-			if n := len(c.Directory.Routes); n == 0 || c.Directory.Routes[n-1].Match != nil {
-				t.Fatal("accepted without a last route for everything")
-			}
-			return
-		}
-		if !config.IsErrors(err) {
-			t.Fatalf("the error is a %T", err)
-		}
-		for _, line := range strings.Split(err.Error(), "\n") {
-			if !position.MatchString(line) && !strings.Contains(err.Error(), "regexp") {
-				t.Errorf("no position: %q", line)
-			}
-		}
-	})
 }

@@ -304,8 +304,8 @@ func TestPanicIsAnUnrecordedEnd(t *testing.T) {
 			case 1:
 				panic("what an agent wrote")
 			case 2:
-				var m map[string]int
-				m["x"] = 1 //nolint:all // the panic under test
+				var none []int
+				none[d.Attempts]++
 			}
 			return r.done(ctx, d)
 		}
@@ -328,7 +328,7 @@ func TestPanicIsAnUnrecordedEnd(t *testing.T) {
 		if b.logs.count("what an agent wrote") != 0 {
 			t.Errorf("the log holds what was thrown:\n%s", b.logs)
 		}
-		if b.logs.count("assignment to entry in nil map") == 0 {
+		if b.logs.count("index out of range") == 0 {
 			t.Errorf("the log does not say what the runtime threw:\n%s", b.logs)
 		}
 	})
@@ -393,79 +393,6 @@ func TestAttemptHasATimeLimit(t *testing.T) {
 		}
 		if c, _ := cause.Load().(error); errors.Is(c, outbox.ErrShutdown) || !strings.Contains(fmt.Sprint(c), "30s") {
 			t.Errorf("cause = %v", c)
-		}
-	})
-}
-
-func TestShutdownIsNotAFailedAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRows()
-		work := func(ctx context.Context, d hub.Delivery) error {
-			if d.MessageID == "quick" {
-				time.Sleep(2 * time.Second)
-				return r.done(ctx, d)
-			}
-			<-ctx.Done()
-			if !errors.Is(context.Cause(ctx), outbox.ErrShutdown) || !errors.Is(ctx.Err(), context.Canceled) {
-				t.Errorf("cause %v, error %v", context.Cause(ctx), ctx.Err())
-			}
-			return r.finish(d, hub.Pending, time.Now(), true)
-		}
-		b := start(t, r, work, outbox.Lane{Name: "slack", Concurrency: 2})
-		b.due("slack", "quick", time.Now())
-		b.due("slack", "slow", time.Now())
-		b.due("slack", "waits", time.Now())
-		time.Sleep(time.Second)
-		synctest.Wait()
-		begin := time.Now()
-		if err := b.stop(); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(begin); took != 5*time.Second {
-			t.Errorf("Run took %s to end, want the grace of 5s", took)
-		}
-		if d, _ := r.get("quick"); d.State != hub.Done {
-			t.Errorf("quick is %s, want done within the grace", d.State)
-		}
-		if d, _ := r.get("slow"); d.State != hub.Pending || d.Attempts != 0 {
-			t.Errorf("slow is %s with %d attempts, want pending with 0", d.State, d.Attempts)
-		}
-		if d, at := r.get("waits"); d.State != hub.Pending || len(at) != 0 {
-			t.Errorf("waits is %s, attempts %v: claimed during the shutdown", d.State, at)
-		}
-	})
-}
-
-func TestShutdownIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRows()
-		release := make(chan struct{})
-		work := func(ctx context.Context, d hub.Delivery) error {
-			<-release
-			return r.done(ctx, d)
-		}
-		b := start(t, r, work, outbox.Lane{Name: "slack"})
-		b.due("slack", "m", time.Now())
-		synctest.Wait()
-		begin := time.Now()
-		err := b.stop()
-		if took := time.Since(begin); took != 15*time.Second {
-			t.Errorf("Run took %s to end", took)
-		}
-		if err == nil || !strings.Contains(err.Error(), "1 deliveries still run") {
-			t.Errorf("err = %v", err)
-		}
-		close(release)
-	})
-}
-
-func TestIdleShutdownIsImmediate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := start(t, newRows(), nil, outbox.Lane{Name: "a"}, outbox.Lane{Name: "b"})
-		synctest.Wait()
-		begin := time.Now()
-		if err := b.stop(); err != nil || time.Since(begin) != 0 {
-			t.Errorf("%v after %s", err, time.Since(begin))
 		}
 	})
 }
