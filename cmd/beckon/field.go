@@ -19,7 +19,7 @@ func option(s string) ma2h.Option {
 
 // options reads --option and --describe.
 func options(list []string, describe map[string]string) ([]ma2h.Option, error) {
-	out := make([]ma2h.Option, 0, len(list))
+	var out []ma2h.Option // nil when there are none: a confirm has its own two
 	named := map[string]bool{}
 	for _, s := range list {
 		o := option(s)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"beckon/channels"
 	"beckon/channels/web"
 	"beckon/config"
 	"beckon/hub"
@@ -19,16 +18,16 @@ import (
 // linkCmd makes a personal link from the hub's key. It needs the config and the
 // key, and no running hub. Whoever has the link is signed in as that person.
 type linkCmd struct {
+	configFile
 	Person  string `arg:"" help:"Whom the link is for: an id from the config."`
 	Message string `help:"Reach this message only, not the whole list." placeholder:"ID"`
-	Config  string `help:"The config file." default:"beckon.yaml" env:"BECKON_CONFIG" placeholder:"FILE"`
 	TTL     span   `name:"ttl" help:"How long the link works." default:"24h" placeholder:"SPAN"`
 }
 
 func (l *linkCmd) Run(sh *shell) error {
-	cfg, err := config.Load(l.Config, channels.All())
+	cfg, err := l.load()
 	if err != nil {
-		return configError(err)
+		return err
 	}
 	person := strings.TrimPrefix(l.Person, "human:")
 	if cfg.Directory.People[person] == nil {

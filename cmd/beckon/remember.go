@@ -29,14 +29,19 @@ type sentTimes struct {
 const rememberFor = 7 * 24 * time.Hour
 
 // sameTimes gives e the times of an earlier invocation with the same key, or
-// remembers those that it has. The returned function forgets them again.
+// remembers those that it has. The returned function forgets what was remembered
+// just now.
 func sameTimes(sh *shell, r *author, e *ma2h.Envelope) (forget func()) {
 	file, err := timesFile(r, e)
+	fresh := false
 	if err == nil {
-		err = recall(file, e)
+		fresh, err = recall(file, e)
 	}
 	if err != nil {
 		sh.say("beckon: warning: the message's time could not be remembered, so repeating this command will be refused as a different message: %v", err)
+		return func() {}
+	}
+	if !fresh {
 		return func() {}
 	}
 	return func() { os.Remove(file) }
@@ -56,7 +61,8 @@ func timesFile(r *author, e *ma2h.Envelope) (string, error) {
 	return filepath.Join(dir, hex.EncodeToString(sum[:])+".json"), nil
 }
 
-func recall(file string, e *ma2h.Envelope) error {
+// recall reads the times into e, or writes those of e; then it returns true.
+func recall(file string, e *ma2h.Envelope) (fresh bool, err error) {
 	var t sentTimes
 	b, err := os.ReadFile(file)
 	if err == nil && json.Unmarshal(b, &t) == nil && t.CreatedAt != "" {
@@ -64,25 +70,31 @@ func recall(file string, e *ma2h.Envelope) error {
 		if e.ExpiresAt != "" && t.ExpiresAt != "" {
 			e.ExpiresAt = t.ExpiresAt
 		}
-		return nil
+		return false, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return false, err
 	}
 	if b, err = json.Marshal(sentTimes{e.CreatedAt, e.ExpiresAt}); err != nil {
-		return err
+		return false, err
 	}
-	// Renamed into place, so that nobody reads half of it.
+	return true, replaceFile(file, b)
+}
+
+// replaceFile renames into place, so that nobody reads half of it.
+func replaceFile(file string, b []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(file), "new-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(b)
-	if err := errors.Join(err, f.Close()); err != nil {
-		os.Remove(f.Name())
-		return err
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
 	}
-	return os.Rename(f.Name(), file)
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }
 
 // tidy drops what is too old to matter. It is no harm when it can't.

@@ -1,17 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"os"
 	"strings"
 
+	"beckon/config"
 	"beckon/hub/client"
 	"beckon/hub/ma2h"
 )
 
 // remote says which hub to talk to, and as whom.
 type remote struct {
-	URL       string `help:"The hub." env:"BECKON_URL" default:"http://127.0.0.1:8420" placeholder:"URL"`
+	URL       string `help:"The hub; http://127.0.0.1:8420 if nothing is said." env:"BECKON_URL" placeholder:"URL"`
 	TokenFile string `help:"Read the credential from this file, not from BECKON_TOKEN." placeholder:"FILE"`
 	Agent     string `help:"The agent that the credential belongs to." env:"BECKON_AGENT" placeholder:"ID"`
 
@@ -33,6 +35,7 @@ func (r *remote) client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.URL = cmp.Or(r.URL, "http://"+config.DefaultListen)
 	return client.New(r.URL, token, r.Agent, client.WithUserAgent("beckon/"+version()))
 }
 

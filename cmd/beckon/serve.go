@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,24 @@ import (
 // serveCmd runs the hub until it is told to stop. SIGHUP reads the config
 // again; one that is wrong leaves the old one in force.
 type serveCmd struct {
-	Config    string     `help:"The config file." default:"beckon.yaml" env:"BECKON_CONFIG" placeholder:"FILE"`
+	configFile
 	LogFormat string     `help:"text or json." enum:"text,json" default:"text"`
 	LogLevel  slog.Level `help:"debug, info, warn or error." default:"info"`
+}
+
+// configFile says which config a command reads.
+type configFile struct {
+	Config string `help:"The config file; beckon.yaml here if nothing is said." env:"BECKON_CONFIG" placeholder:"FILE"`
+}
+
+func (f *configFile) load() (*config.Config, error) {
+	// An empty variable is one that is not set.
+	f.Config = cmp.Or(f.Config, "beckon.yaml")
+	cfg, err := config.Load(f.Config, channels.All())
+	if err != nil && !config.IsErrors(err) {
+		return nil, usage("%v", err)
+	}
+	return cfg, err
 }
 
 // stopWithin is how long a stop may take before the process ends anyway.
@@ -28,9 +44,9 @@ const stopWithin = 15 * time.Second
 
 func (s *serveCmd) Run(ctx context.Context, sh *shell) error {
 	log := s.logger(sh)
-	cfg, err := config.Load(s.Config, channels.All())
+	cfg, err := s.load()
 	if err != nil {
-		return configError(err)
+		return err
 	}
 	a, err := app.New(ctx, cfg, app.Options{Log: log, Version: version()})
 	if err != nil {
@@ -51,7 +67,7 @@ func (s *serveCmd) logger(sh *shell) *slog.Logger {
 }
 
 func (s *serveCmd) reload(a *app.App, log *slog.Logger) {
-	cfg, err := config.Load(s.Config, channels.All())
+	cfg, err := s.load()
 	if err == nil {
 		err = a.Reload(cfg)
 	}
@@ -83,12 +99,4 @@ func serve(ctx context.Context, a *app.App, reload func(), hup <-chan os.Signal)
 			return fmt.Errorf("serve: not everything stopped within %s; nothing that was acknowledged is lost", stopWithin)
 		}
 	}
-}
-
-// configError makes a config that can't be read a matter of the command line.
-func configError(err error) error {
-	if config.IsErrors(err) {
-		return err
-	}
-	return usage("%v", err)
 }
