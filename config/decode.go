@@ -79,7 +79,7 @@ func (c *Config) decodeSecret(n *yaml.Node, v reflect.Value, p path) bool {
 		c.errorf(p, "must be env:NAME or file:/path")
 		return false
 	}
-	s, err := hub.ReadSecret(n.Value, c.env)
+	s, err := readSecret(n.Value, c.env)
 	if err != nil {
 		c.errorf(p, "%v", err)
 		return false

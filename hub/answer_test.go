@@ -119,6 +119,29 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// A channel has a step's text with secrets masked; the Response has it whole.
+func TestChecklistWithSecret(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	step := "Revoke ghp_" + strings.Repeat("a1B2", 9)
+	id := w.submit(message("task", func(d doc) {
+		d["action"] = doc{"instructions": "x", "checklist": []doc{{"text": step}}}
+	})).Message.ID
+	card, err := w.h.Desk("web").Card(t.Context(), id, "alice", hub.Page)
+	if err != nil || card.Checklist[0].Text != "Revoke "+hub.Mask || card.Masked != 1 {
+		t.Fatalf("card %+v, %v", card, err)
+	}
+	for _, verb := range []hub.Verb{hub.VerbTick, hub.VerbComplete} {
+		list := []ma2h.ChecklistItem{{Text: card.Checklist[0].Text, Done: true}}
+		if o := w.answer(hub.Answer{MessageID: id, Verb: verb, Checklist: list}); o.Kind != hub.Accepted {
+			t.Fatalf("%s: %+v", verb, o)
+		}
+	}
+	if got := w.response(id).Response.Checklist; len(got) != 1 || got[0].Text != step || !got[0].Done {
+		t.Errorf("the agent has %+v", got)
+	}
+}
+
 func TestEditedFlag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)

@@ -91,7 +91,11 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 		}
 	}
 	if a.publicURL = cfg.PublicURL; a.publicURL == "" {
-		a.publicURL = "http://" + a.listener.Addr().String()
+		scheme := "http"
+		if cfg.TLS != nil {
+			scheme = "https"
+		}
+		a.publicURL = scheme + "://" + a.listener.Addr().String()
 	}
 	if a.store, err = store.Open(ctx, cfg.Store, store.Options{Log: a.log, Synchronous: o.Synchronous}); err != nil {
 		return nil, err
