@@ -37,18 +37,22 @@ type exchange struct {
 	page    bool // a channel's page, which people read
 }
 
-// WriteHeader notes the status.
+// WriteHeader notes the status and sets the headers that every answer has: only
+// now, since a parked poll would hold them.
 func (x *exchange) WriteHeader(status int) {
-	if x.status == 0 || x.status < 200 {
+	if x.status < 200 { // nothing yet, or a 1xx
 		x.status = status
+		h := x.Header()
+		h.Set("X-Request-Id", x.id)
+		h.Set("X-Content-Type-Options", "nosniff")
 	}
 	x.ResponseWriter.WriteHeader(status)
 }
 
 // Write is a 200 if no status was written.
 func (x *exchange) Write(b []byte) (int, error) {
-	if x.status == 0 {
-		x.status = http.StatusOK
+	if x.status < 200 {
+		x.WriteHeader(http.StatusOK)
 	}
 	return x.ResponseWriter.Write(b)
 }
@@ -59,9 +63,6 @@ func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 // ServeHTTP serves a request and says so, once, when it is over.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{ResponseWriter: w, id: requestID(r), start: time.Now()}
-	h := w.Header()
-	h.Set("X-Request-Id", x.id)
-	h.Set("X-Content-Type-Options", "nosniff")
 	if r.ContentLength != 0 {
 		// Also for a body that no handler reads: the server reads the rest of
 		// it before the next request, and would wait forever.
@@ -74,16 +75,19 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // finish turns a panic into a 500, counts and logs.
 func (a *API) finish(x *exchange, r *http.Request) {
 	v := recover()
-	if v != nil && v != http.ErrAbortHandler { //nolint:errorlint // compared as net/http does
+	abort := v == http.ErrAbortHandler //nolint:errorlint // compared as net/http does
+	if v != nil && !abort {
 		a.log.LogAttrs(context.WithoutCancel(r.Context()), slog.LevelError, "panic",
 			slog.String("request_id", x.id), slog.String("route", x.route),
 			slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 		if x.status == 0 {
 			a.refuse(x, r, &hub.Error{Code: ma2h.CodeInternal, Op: "serve", Msg: "panic"})
+		} else {
+			abort = true // the answer is half written; don't let it look whole
 		}
 	}
-	if x.status == 0 {
-		x.status = http.StatusOK // net/http writes that for a silent handler
+	if x.status == 0 && v == nil {
+		x.WriteHeader(http.StatusOK) // as net/http would for a silent handler
 	}
 	if x.route == "" {
 		x.route = "none"
@@ -91,8 +95,8 @@ func (a *API) finish(x *exchange, r *http.Request) {
 	took := time.Since(x.start)
 	a.metrics.observe(x, r.Method, took)
 	a.logAccess(x, r, took)
-	if v == http.ErrAbortHandler { //nolint:errorlint // as above
-		panic(v) // net/http closes the connection
+	if abort {
+		panic(http.ErrAbortHandler) // net/http closes the connection
 	}
 }
 

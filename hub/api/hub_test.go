@@ -143,6 +143,26 @@ func TestPanic(t *testing.T) {
 	w.do("GET", "/healthz", "", "").want(200, "")
 }
 
+// TestPanicAfterHalfAnAnswer: the connection is cut, so that the half does not
+// look whole.
+func TestPanicAfterHalfAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(_ *hub.Directory, o *api.Options) {
+		o.Pages = map[string]http.Handler{
+			"GET /half": http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+				rw.WriteHeader(http.StatusOK)
+				panic("kaboom")
+			}),
+		}
+	})
+	defer func() {
+		if v := recover(); v != http.ErrAbortHandler { //nolint:errorlint // as net/http compares
+			t.Errorf("recovered %v, want http.ErrAbortHandler", v)
+		}
+	}()
+	w.send("GET", "/half", "", "")
+}
+
 // failing is a hub whose reads fail as a broken disk makes them.
 type failing struct{ *hub.Hub }
 

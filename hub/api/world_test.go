@@ -138,10 +138,7 @@ func (w *world) stats(ctx context.Context) (*admin.Stats, error) {
 	}
 	out := &admin.Stats{Open: s.Open, Unsealed: s.Unsealed}
 	for _, l := range s.Lanes {
-		v := admin.Lane{Lane: l.Lane, State: l.State, Count: l.Count}
-		if l.Due > 0 {
-			v.Due = time.UnixMilli(l.Due).UTC()
-		}
+		v := admin.Lane{Lane: l.Lane, State: l.State, Count: l.Count, Due: l.Due}
 		out.Lanes = append(out.Lanes, v)
 	}
 	return out, nil
