@@ -66,4 +66,3 @@ func readSecretFile(path string) (string, error) {
 	}
 	return string(b), nil
 }
-
