@@ -100,10 +100,9 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 	if a.store, err = store.Open(ctx, cfg.Store, store.Options{Log: a.log, Synchronous: o.Synchronous}); err != nil {
 		return nil, err
 	}
-	metrics := newMetrics(a.registry)
 	a.box = outbox.New(a.store, outbox.Options{Log: a.log, Lanes: lanes()})
 	a.hub = hub.New(hub.Options{
-		Store: a.store, Notifier: waiter.New(), Outbox: a.box, Keys: a.keys, Log: a.log, Observer: metrics,
+		Store: a.store, Notifier: waiter.New(), Outbox: a.box, Keys: a.keys, Log: a.log, Observer: api.NewObserver(a.registry),
 	}, a.directory(cfg))
 	if a.channels, err = buildChannels(cfg, a.hub); err != nil {
 		return nil, err

@@ -142,7 +142,7 @@ func TestHealthAndMetrics(t *testing.T) {
 	})
 	_, b := p.do("GET", "/metrics", "", "")
 	for _, want := range []string{
-		`beckon_messages_submitted_total{type="ask"} 1`, `beckon_messages_open{type="ask"} 1`, `beckon_loop_age_seconds{lane="web"}`,
+		`beckon_submits_total{type="ask"} 1`, `beckon_messages_open{type="ask"} 1`, `beckon_loop_age_seconds{lane="web"}`,
 	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("no %s in the metrics", want)

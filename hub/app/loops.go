@@ -140,11 +140,7 @@ func (a *App) stats(ctx context.Context) (*admin.Stats, error) {
 	}
 	out := &admin.Stats{Open: s.Open, Unsealed: s.Unsealed}
 	for _, l := range s.Lanes {
-		row := admin.Lane{Lane: l.Lane, State: l.State, Count: l.Count}
-		if l.Due > 0 {
-			row.Due = time.UnixMilli(l.Due).UTC()
-		}
-		out.Lanes = append(out.Lanes, row)
+		out.Lanes = append(out.Lanes, admin.Lane{Lane: l.Lane, State: l.State, Count: l.Count, Due: l.Due})
 	}
 	return out, nil
 }
@@ -186,8 +182,8 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, l := range s.Lanes {
 		ch <- prometheus.MustNewConstMetric(laneDesc, prometheus.GaugeValue, float64(l.Count), l.Lane, string(l.State))
-		if l.State == hub.Pending && l.Due > 0 {
-			over := max(0, now.Sub(time.UnixMilli(l.Due)).Seconds())
+		if l.State == hub.Pending && !l.Due.IsZero() {
+			over := max(0, now.Sub(l.Due).Seconds())
 			ch <- prometheus.MustNewConstMetric(overdueDesc, prometheus.GaugeValue, over, l.Lane)
 		}
 	}
