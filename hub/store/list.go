@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
@@ -177,7 +178,7 @@ type LaneStats struct {
 	Lane  string
 	State hub.DeliveryState
 	Count int
-	Due   int64 // the earliest, in ms since 1970; 0 for dead ones
+	Due   time.Time // the earliest; zero for dead ones
 }
 
 const (
@@ -207,7 +208,9 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	}
 	for _, query := range []string{sqlStatsLive, sqlStatsDead} {
 		lanes, err := all(ctx, s, func(r scanner) (l LaneStats, err error) {
-			err = r.Scan(&l.Lane, &l.State, &l.Count, &l.Due)
+			var due int64
+			err = r.Scan(&l.Lane, &l.State, &l.Count, &due)
+			l.Due = fromMS(due)
 			return l, err
 		}, query)
 		if err != nil {

@@ -11,9 +11,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"beckon/hub"
 	"beckon/hub/store"
 )
 
@@ -254,4 +254,25 @@ func TestLibc(t *testing.T) {
 	}
 }
 
-var _ hub.Store = (*store.Store)(nil)
+// TestBubble: a store works where time is synthetic, so that tests of whoever
+// waits need neither sleep nor a fake.
+func TestBubble(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "beckon.db")
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, path, store.Options{})
+		c := mustSubmission(t, "k")
+		if err := s.Apply(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		for n := 1; n <= 3; n++ {
+			got, err := s.Claim(t.Context(), "slack", time.Now(), time.Hour, 1)
+			if err != nil || len(got) != 1 || got[0].Attempts != n {
+				t.Fatalf("claim %d: %+v, %v", n, got, err)
+			}
+			time.Sleep(time.Hour)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

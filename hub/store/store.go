@@ -185,8 +185,8 @@ func prepareFile(ctx context.Context, path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// Close waits for what is queued, checkpoints and closes. Calls that come
-// later fail with [ErrClosed]. It is safe to call again.
+// Close waits for what is queued, checkpoints and closes. Later calls fail,
+// those that write with [ErrClosed]. It is safe to call again.
 func (s *Store) Close() error {
 	s.closing.Do(func() {
 		ctx := context.Background()
