@@ -3,13 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
-	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,7 +16,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -145,19 +141,8 @@ func freePort() (string, error) {
 	return "", errors.New("found no free port")
 }
 
-// patience is how long a script's command waits for what must come.
-const patience = 20 * time.Second
-
 // eventually tries f until it works.
-func eventually(ts *testscript.TestScript, f func() error) {
-	var err error
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if err = f(); err == nil {
-			return
-		}
-	}
-	ts.Fatalf("gave up after %s: %v", patience, err)
-}
+func eventually(ts *testscript.TestScript, f func() error) { ts.Check(retry(f)) }
 
 // ready waits until the hub is: ready.
 func ready(ts *testscript.TestScript, neg bool, args []string) {
@@ -228,82 +213,4 @@ func resolve(ts *testscript.TestScript, neg bool, args []string) {
 	if body, _ := io.ReadAll(resp.Body); (resp.StatusCode == http.StatusOK) == neg {
 		ts.Fatalf("resolve: %s: %s", resp.Status, body)
 	}
-}
-
-// answer does what a person does in a browser: answer LINKFILE TITLE ACTION
-// [NAME=VALUE…]. It opens the link in the file, finds the message by its title, loads its
-// page and sends one of the page's forms.
-func answer(ts *testscript.TestScript, neg bool, args []string) {
-	link, title, action := anyLink.FindString(ts.ReadFile(args[0])), args[1], args[2]
-	jar, err := cookiejar.New(nil)
-	ts.Check(err)
-	browser := &http.Client{Jar: jar}
-	base, err := url.Parse(link)
-	ts.Check(err)
-	base.Path, base.RawPath = "", ""
-
-	var path string
-	eventually(ts, func() error {
-		list, err := fetch(browser, link) // signs in and leads to the list
-		if err == nil {
-			path, err = findRow(list, title)
-		}
-		return err
-	})
-	page, err := fetch(browser, base.String()+path)
-	ts.Check(err)
-	form := url.Values{"csrf": {hidden(page, "csrf")}, "nonce": {hidden(page, "nonce")}}
-	for _, a := range args[3:] {
-		name, value, _ := strings.Cut(a, "=")
-		form.Add(name, value)
-	}
-	req, err := http.NewRequest(http.MethodPost, base.String()+path+"/"+action, strings.NewReader(form.Encode()))
-	ts.Check(err)
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Origin", base.String())
-	req.Header.Set("Sec-Fetch-Site", "same-origin")
-	resp, err := browser.Do(req)
-	ts.Check(err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	ts.Check(err)
-	if (resp.StatusCode == http.StatusOK) == neg {
-		ts.Fatalf("answer: %s\n%s", resp.Status, body)
-	}
-}
-
-var (
-	anyLink = regexp.MustCompile(`http://\S+/l/\S+`)
-	rowLink = regexp.MustCompile(`(?s)<a class="row" href="(/i/[^"]+)">(.*?)</a>`)
-	anyTag  = regexp.MustCompile(`<[^>]*>`)
-)
-
-func findRow(list, title string) (string, error) {
-	for _, m := range rowLink.FindAllStringSubmatch(list, -1) {
-		if strings.Contains(html.UnescapeString(anyTag.ReplaceAllString(m[2], " ")), title) {
-			return m[1], nil
-		}
-	}
-	return "", fmt.Errorf("no row %q in the list", title)
-}
-
-func hidden(page, name string) string {
-	m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)
-	if m == nil {
-		return ""
-	}
-	return html.UnescapeString(m[1])
-}
-
-func fetch(c *http.Client, url string) (string, error) {
-	resp, err := c.Get(url)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", url, resp.Status)
-	}
-	return string(b), err
 }
