@@ -43,7 +43,7 @@ func (c *Config) channels(factories []hub.Factory) {
 // section is a channel's part of the file; n is nil when the file has none.
 func (c *Config) section(name string, n *yaml.Node) hub.Section {
 	p := path{}.key("channels").key(name)
-	s := hub.Section{Errorf: func(field, format string, args ...any) {
+	s := hub.Section{Templates: c.Templates, Errorf: func(field, format string, args ...any) {
 		c.errorf(append(p[:2:2], fieldPath(n, field)...), format, args...)
 	}}
 	if n != nil {

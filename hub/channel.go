@@ -116,6 +116,9 @@ type Section struct {
 	// Errorf reports an error at a field of the section, such as
 	// "smtp.password".
 	Errorf func(field, format string, args ...any)
+	// Templates is the config's folder of templates that replace built-in ones,
+	// "" for none.
+	Templates string
 }
 
 // Factory makes a channel. There is one line for each in package channels.
@@ -131,6 +134,14 @@ type Factory struct {
 	// Places: its targets may be a place of its own that begins with one of
 	// these, such as "#" or "C".
 	Places []string
+	// Section is a pointer to the type that New decodes the section into; it
+	// may be nil inside. Its fields have the tags yaml, doc and eg that package
+	// config describes, for the reference of all keys.
+	Section any
+	// Lacks says what the channel would need to reach a person and the config
+	// does not give, such as "an email"; "" when nothing is missing. Nil: the
+	// channel reaches everybody.
+	Lacks func(*Person) string
 }
 
 // Desk is what a channel may ask of the hub. Every inbound call carries a

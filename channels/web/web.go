@@ -14,6 +14,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -29,10 +30,10 @@ const Name = "web"
 // Factory makes the channel. It needs no section; the section may say
 // "templates", a folder whose web/*.html and web/web.css replace the built-in
 // ones file by file.
-var Factory = hub.Factory{Name: Name, Implicit: true, People: true, New: New}
+var Factory = hub.Factory{Name: Name, Implicit: true, People: true, New: New, Section: (*section)(nil)}
 
 type section struct {
-	Templates string `yaml:"templates" json:"templates"`
+	Templates string `yaml:"templates" json:"templates" doc:"A folder whose web/*.html and web/web.css replace the page's own, file by file. The same as templates above, for this channel alone." eg:"/etc/beckon/templates" off:"true"`
 }
 
 // Channel is the page. It is safe for concurrent use.
@@ -49,7 +50,7 @@ func New(s hub.Section, desk hub.Desk) hub.Channel {
 	if s.Decode != nil && !s.Decode(&conf) {
 		return nil
 	}
-	set, err := templates.New(conf.Templates)
+	set, err := templates.New(cmp.Or(conf.Templates, s.Templates))
 	if err != nil {
 		if s.Errorf != nil {
 			s.Errorf("templates", "%v", err)
