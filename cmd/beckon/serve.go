@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"beckon/channels"
 	"beckon/config"
 	"beckon/hub/app"
 )
@@ -32,7 +31,7 @@ type configFile struct {
 func (f *configFile) load() (*config.Config, error) {
 	// An empty variable is one that is not set.
 	f.Config = cmp.Or(f.Config, "beckon.yaml")
-	cfg, err := config.Load(f.Config, channels.All())
+	cfg, err := app.Load(f.Config)
 	if err != nil && !config.IsErrors(err) {
 		return nil, usage("%v", err)
 	}
@@ -48,6 +47,7 @@ func (s *serveCmd) Run(ctx context.Context, sh *shell) error {
 	if err != nil {
 		return err
 	}
+	warn(cfg, log)
 	a, err := app.New(ctx, cfg, app.Options{Log: log, Version: version()})
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
@@ -71,11 +71,25 @@ func (s *serveCmd) reload(a *app.App, log *slog.Logger) {
 	if err == nil {
 		err = a.Reload(cfg)
 	}
+	if errs, ok := errors.AsType[config.Errors](err); ok {
+		for _, e := range errs {
+			log.Error("config error", "err", e)
+		}
+		err = fmt.Errorf("number of errors: %d", len(errs))
+	}
 	if err != nil {
 		log.Error("the config was not reloaded; the old one stays in force", "file", s.Config, "err", err)
 		return
 	}
+	warn(cfg, log)
 	log.Info("config reloaded", "file", s.Config)
+}
+
+// warn logs what is legal in a config and probably not meant.
+func warn(cfg *config.Config, log *slog.Logger) {
+	for _, w := range cfg.Warnings {
+		log.Warn("config warning", "warning", w)
+	}
 }
 
 // serve runs a until ctx ends, and no longer than [stopWithin] after that.
