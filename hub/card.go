@@ -24,6 +24,7 @@ const (
 // escapes it for its own medium.
 type Card struct {
 	MessageID string
+	Revision  int64  // grows with every change of the message
 	ReviewURL string // opens a sign-in page; carries no credential
 	Type      ma2h.Type
 	Status    ma2h.Status

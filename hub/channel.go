@@ -162,8 +162,8 @@ type Desk interface {
 	History(ctx context.Context, messageID, reader string) ([]Event, error)
 	// FindPosting finds a copy by the channel's own name of it.
 	FindPosting(ctx context.Context, channel, ref string) (*Posting, error)
-	// Watch returns a channel that is closed at the next change of a message,
-	// and a function that gives it up.
+	// Watch returns a channel that is closed at the next change of a message, or
+	// of a person's list by its [ListTopic], and a function that gives it up.
 	Watch(messageID string) (<-chan struct{}, func())
 	// State keeps what a channel must remember.
 	State() StateStore
@@ -174,6 +174,10 @@ type Desk interface {
 	Keys(purpose string) [][]byte
 	Log() *slog.Logger
 }
+
+// ListTopic is what [Desk.Watch] takes to watch a person's list, which changes
+// when a message comes and when one ends.
+func ListTopic(person string) string { return "list:" + person }
 
 // SignalKind is what a channel learnt about a copy.
 type SignalKind string

@@ -129,14 +129,25 @@ func (h *Hub) committed(m *Message, was ma2h.Status, c *Change) {
 			h.outbox.Due(t.Channel, c.At)
 		}
 	}
+	if c.Insert != nil {
+		h.wakeLists(c.Audience)
+	}
 	if c.Patch == nil {
 		return
 	}
 	if was == ma2h.Open && c.Patch.Status != ma2h.Open {
 		h.quota.release(m.AgentID)
 		h.observer.Resolved(m.Envelope.Type, c.Patch.Status, c.Patch.ResolvedVia)
+		h.wakeLists(h.Directory().audience(m.Envelope, &m.Plan))
 	}
 	h.notifier.Wake(c.MessageID)
+}
+
+// wakeLists wakes whoever looks at the list of one of these persons.
+func (h *Hub) wakeLists(persons []string) {
+	for _, p := range persons {
+		h.notifier.Wake(ListTopic(p))
+	}
 }
 
 // nobody is the Observer of a hub that nobody observes.

@@ -15,7 +15,7 @@ func (d *Directory) card(m *Message, reader *Person, v View) *Card {
 	e := m.Envelope
 	r := &redactor{extra: d.Redact}
 	c := &Card{
-		MessageID: m.ID, ReviewURL: d.ReviewURL(m.ID), Type: e.Type, Status: m.Status,
+		MessageID: m.ID, Revision: m.Version, ReviewURL: d.ReviewURL(m.ID), Type: e.Type, Status: m.Status,
 		Title: r.text(e.Title), Priority: priorityOf(e),
 		AgentID: e.Agent.ID, Project: r.text(e.Agent.Project), RunID: r.text(e.Agent.RunID), Runtime: e.Agent.Runtime,
 		AcceptedAt: m.AcceptedAt, ExpiresAt: m.ExpiresAt,
