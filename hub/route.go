@@ -62,7 +62,17 @@ func priorityOf(e *ma2h.Envelope) ma2h.Priority {
 
 // Plan decides who may answer a message and where it goes.
 func (d *Directory) Plan(e *ma2h.Envelope) Plan {
-	r := d.routeOf(e)
+	p := d.planOf(d.routeOf(e))
+	if e.Type != ma2h.Notify {
+		p.Warnings = d.warnings(e, &p)
+	} else if len(p.Targets) == 0 {
+		p.Warnings = []string{"route " + p.Route + " posts this notify nowhere"}
+	}
+	return p
+}
+
+// planOf is what a route says for every message that takes it.
+func (d *Directory) planOf(r *Route) Plan {
 	p := Plan{Route: r.Name}
 	if !r.Submitter && !d.ResolversSubmitter {
 		p.Ask = r.Ask
@@ -75,11 +85,6 @@ func (d *Directory) Plan(e *ma2h.Envelope) Plan {
 				p.Targets = append(p.Targets, Planned{Target: t, Entry: i, After: entry.After})
 			}
 		}
-	}
-	if e.Type != ma2h.Notify {
-		p.Warnings = d.warnings(e, &p)
-	} else if len(p.Targets) == 0 {
-		p.Warnings = []string{"route " + p.Route + " posts this notify nowhere"}
 	}
 	return p
 }

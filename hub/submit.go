@@ -44,30 +44,13 @@ func (h *Hub) Submit(ctx context.Context, agent *Agent, raw []byte) (*Submitted,
 
 // submitNew stores a message that was not sent before.
 func (h *Hub) submitNew(ctx context.Context, d *Directory, agent *Agent, raw []byte) (*Submitted, error) {
-	e, err := ma2h.Parse(raw)
+	at := now()
+	m, err := d.read(agent, raw, at)
 	if err != nil {
 		return nil, err
 	}
-	if e.Agent.ID != "" && e.Agent.ID != agent.ID {
-		return nil, mismatch(e.Agent.ID, agent)
-	}
-	if err := e.Validate(); err != nil {
-		return nil, err
-	}
-	at := now()
-	if err := d.checkEnvelope(e, at); err != nil {
-		return nil, err
-	}
-	m := &Message{
-		ID: NewMessageID(at), AgentID: agent.ID, Envelope: e, Raw: raw,
-		Status: ma2h.Open, Version: 1, AcceptedAt: at, ExpiresAt: e.Expires, Plan: d.Plan(e),
-	}
-	if e.Minor <= 1 {
-		m.Alias = e.ID
-	}
-	if e.Type == ma2h.Notify {
-		m.Status, m.ResolvedAt = ma2h.Delivered, at // terminal on acceptance (spec §5.1)
-	} else {
+	e := m.Envelope
+	if e.Type != ma2h.Notify {
 		ok, err := h.quota.take(ctx, agent.ID, d.Limits.OpenMessages)
 		if err != nil {
 			return nil, err
@@ -92,6 +75,35 @@ func (h *Hub) submitNew(ctx context.Context, d *Directory, agent *Agent, raw []b
 	h.observer.Submitted(e.Type)
 	h.committed(m, m.Status, c)
 	return h.submitted(d, m, false), nil
+}
+
+// read judges an envelope as received, and makes the message that it would be
+// if it was taken at that time.
+func (d *Directory) read(agent *Agent, raw []byte, at time.Time) (*Message, error) {
+	e, err := ma2h.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	if e.Agent.ID != "" && e.Agent.ID != agent.ID {
+		return nil, mismatch(e.Agent.ID, agent)
+	}
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	if err := d.checkEnvelope(e, at); err != nil {
+		return nil, err
+	}
+	m := &Message{
+		ID: NewMessageID(at), AgentID: agent.ID, Envelope: e, Raw: raw,
+		Status: ma2h.Open, Version: 1, AcceptedAt: at, ExpiresAt: e.Expires, Plan: d.Plan(e),
+	}
+	if e.Minor <= 1 {
+		m.Alias = e.ID
+	}
+	if e.Type == ma2h.Notify {
+		m.Status, m.ResolvedAt = ma2h.Delivered, at // terminal on acceptance (spec §5.1)
+	}
+	return m, nil
 }
 
 // insertion is the change that stores a new message with everything that is to
