@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +28,16 @@ func (f *failing) Apply(ctx context.Context, c *hub.Change) error {
 }
 
 // told counts who was told of a change.
-type told struct{ wakes, dues int }
+type told struct{ wakes, lists, dues int }
 
-func (n *told) Wake(string)                                { n.wakes++ }
+func (n *told) Wake(topic string) {
+	if strings.HasPrefix(topic, hub.ListTopic("")) {
+		n.lists++
+		return
+	}
+	n.wakes++
+}
+
 func (n *told) Subscribe(string) (<-chan struct{}, func()) { return nil, func() {} }
 
 // outboxFunc is an outbox that only notices.
@@ -65,8 +73,8 @@ func TestNothingBeforeCommit(t *testing.T) {
 	}
 	s.err = nil
 	o, err := h.Desk("web").Answer(t.Context(), hub.Answer{MessageID: sub.Message.ID, Actor: "human:alice", Verb: hub.VerbAnswer, Option: 1})
-	if err != nil || o.Kind != hub.Accepted || n.wakes != 1 {
-		t.Errorf("after the disk is back: %+v, %v, %d wakes", o, err, n.wakes)
+	if err != nil || o.Kind != hub.Accepted || n.wakes != 1 || n.lists != 2 {
+		t.Errorf("after the disk is back: %+v, %v, %+v", o, err, *n)
 	}
 }
 
