@@ -25,8 +25,8 @@ type Submitted struct {
 // sees is the same.
 func (h *Hub) Submit(ctx context.Context, agent *Agent, raw []byte) (*Submitted, error) {
 	d := h.Directory()
-	if len(raw) > d.Limits.Envelope {
-		return nil, refuse(ma2h.CodeInvalidField, "", "the envelope has more than %d bytes (max_envelope_bytes)", d.Limits.Envelope)
+	if err := d.checkSize(raw); err != nil {
+		return nil, err
 	}
 	s, err := h.submitNew(ctx, d, agent, raw)
 	if err == nil {
@@ -165,6 +165,13 @@ func (m *Message) record(c *Change, kind string, content any) error {
 	}
 	m.Head = head
 	c.Events = append(c.Events, e)
+	return nil
+}
+
+func (d *Directory) checkSize(raw []byte) error {
+	if len(raw) > d.Limits.Envelope {
+		return refuse(ma2h.CodeInvalidField, "", "the envelope has more than %d bytes (max_envelope_bytes)", d.Limits.Envelope)
+	}
 	return nil
 }
 
