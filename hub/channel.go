@@ -13,7 +13,7 @@ import (
 // with the same DeliveryID after an attempt whose end nobody saw.
 //
 // What a channel may do as well is found by type assertion: [Updater],
-// [Runner], [HTTPHandler], [Checker], [Previewer].
+// [Runner], [HTTPHandler], [Checker], [Previewer], [LinkSender].
 type Channel interface {
 	// Post puts a copy of the card where the target says and returns what it is
 	// called there. A failure is a [*DeliveryError] or counts as temporary.
@@ -81,6 +81,14 @@ type Finding struct {
 // Previewer is a channel that can show what a card would look like.
 type Previewer interface {
 	Preview(c *Card) (contentType string, body []byte, err error)
+}
+
+// LinkSender is a channel that can tell a person something in private.
+type LinkSender interface {
+	// SendLink sends a link that signs in whoever opens it, so it goes to the
+	// person's own known address or direct messages and nowhere else.
+	// [ErrUnsupported] when the channel knows no such place.
+	SendLink(ctx context.Context, p *Person, url string, expires time.Time) error
 }
 
 // DeliveryError says why a copy was not made and what to do about it. Msg is
@@ -165,6 +173,12 @@ type Desk interface {
 	// Watch returns a channel that is closed at the next change of a message, or
 	// of a person's list by its [ListTopic], and a function that gives it up.
 	Watch(messageID string) (<-chan struct{}, func())
+	// LinkSenders names the channels that are a [LinkSender], in order.
+	LinkSenders() []string
+	// SendLink has one of them send a personal link to somebody in the
+	// directory. [ErrUnsupported] when it can't reach that person, or there is
+	// no such channel or person.
+	SendLink(ctx context.Context, channel, person, url string, expires time.Time) error
 	// State keeps what a channel must remember.
 	State() StateStore
 	// Directory is who and what the hub knows now.

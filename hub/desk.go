@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"time"
 
 	"beckon/hub/ma2h"
 )
@@ -82,6 +84,26 @@ func (k *desk) FindPosting(ctx context.Context, channel, ref string) (*Posting, 
 
 func (k *desk) Watch(messageID string) (<-chan struct{}, func()) {
 	return k.h.notifier.Subscribe(messageID)
+}
+
+func (k *desk) LinkSenders() []string {
+	var names []string
+	for name, c := range *k.h.channels.Load() {
+		if _, ok := c.(LinkSender); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (k *desk) SendLink(ctx context.Context, channel, person, url string, expires time.Time) error {
+	sender, ok := k.h.channel(channel).(LinkSender)
+	p := k.Directory().People[person]
+	if !ok || p == nil {
+		return ErrUnsupported
+	}
+	return sender.SendLink(ctx, p, url, expires)
 }
 
 func (k *desk) State() StateStore            { return k.h.store }
