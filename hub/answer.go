@@ -83,6 +83,7 @@ type Outcome struct {
 	Status    ma2h.Status  `json:"status,omitempty"`
 	Decision  *Decision    `json:"decision,omitempty"` // once terminal
 	May       []string     `json:"may,omitempty"`      // names of who may answer
+	MayTeam   string       `json:"may_team,omitempty"` // what they are together, such as "oncall"
 	Fields    []FieldError `json:"fields,omitempty"`
 
 	ResolutionID string `json:"resolution_id,omitempty"`

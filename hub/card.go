@@ -63,9 +63,10 @@ type Card struct {
 	// Masked counts the secrets that were masked in the agent's text.
 	Masked int
 
-	Reader   *Person  // nil for a shared place
-	AskedOf  []string // names of the people who may answer
-	Decision *Decision
+	Reader    *Person  // nil for a shared place
+	AskedOf   []string // names of the people who may answer
+	AskedTeam string   // what they are together, such as "oncall"; "" for no one team
+	Decision  *Decision
 }
 
 // CardOption is one choice. N is its position from 1, which an Answer may use.

@@ -117,7 +117,7 @@ func (h *Hub) judge(d *Directory, s *Snapshot, a Answer, c *Change) (Outcome, er
 		return o, h.note(m, c, "late", a, o)
 	}
 	if !may {
-		o.May = d.askedOf(m)
+		o.May, o.MayTeam = d.askedOf(m), d.askedTeam(m)
 		o.Kind, o.Reason = Refused, ReasonNotAllowed
 		return o, h.note(m, c, "refused", a, o)
 	}

@@ -172,6 +172,26 @@ func (d *Directory) askedOf(m *Message) []string {
 	return names
 }
 
+// askedTeam names the team whose members are the people who may answer, no more
+// and no fewer; "" when there is none, or more than one.
+func (d *Directory) askedTeam(m *Message) string {
+	ids := slices.Sorted(slices.Values(d.resolvers(m.Envelope, &m.Plan)))
+	if len(ids) < 2 {
+		return ""
+	}
+	found := ""
+	for name, members := range d.Teams {
+		if len(members) != len(ids) || !slices.Equal(slices.Sorted(slices.Values(members)), ids) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = name
+	}
+	return found
+}
+
 // audience lists the people whose list shows a message: those who may resolve
 // it and those who get a copy.
 func (d *Directory) audience(e *ma2h.Envelope, p *Plan) []string {

@@ -142,3 +142,29 @@ func TestMayResolve(t *testing.T) {
 		})
 	}
 }
+
+func TestAskedTeam(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		teams map[string][]string
+		ask   []string
+		want  string
+	}{
+		{"a team", map[string][]string{"oncall": {"alice", "bob"}}, []string{"bob", "alice"}, "oncall"},
+		{"part of a team", map[string][]string{"all": {"alice", "bob", "carol"}}, []string{"alice", "bob"}, ""},
+		{"more than a team", map[string][]string{"oncall": {"alice", "bob"}}, []string{"alice", "bob", "carol"}, ""},
+		{"one person", map[string][]string{"solo": {"alice"}}, []string{"alice"}, ""},
+		{"two teams of the same people", map[string][]string{"a": {"alice", "bob"}, "b": {"bob", "alice"}}, []string{"alice", "bob"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := directory()
+			d.Teams = tt.teams
+			if got := d.askedTeam(&Message{Envelope: envelope(nil), Plan: Plan{Ask: tt.ask}}); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

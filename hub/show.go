@@ -19,7 +19,7 @@ func (d *Directory) card(m *Message, reader *Person, v View) *Card {
 		Title: r.text(e.Title), Priority: priorityOf(e),
 		AgentID: e.Agent.ID, Project: r.text(e.Agent.Project), RunID: r.text(e.Agent.RunID), Runtime: e.Agent.Runtime,
 		AcceptedAt: m.AcceptedAt, ExpiresAt: m.ExpiresAt,
-		Reader: reader, AskedOf: d.askedOf(m),
+		Reader: reader, AskedOf: d.askedOf(m), AskedTeam: d.askedTeam(m),
 		CanAnswer: true, CanDecline: true,
 	}
 	if e.Type == ma2h.Notify {
