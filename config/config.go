@@ -25,6 +25,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -72,14 +73,10 @@ type Config struct {
 	Warnings Errors
 
 	root *yaml.Node
+	leaf *x509.Certificate // of TLS
 	env  func(string) (string, bool)
 	errs Errors
 	more bool // there were more errors than anybody reads
-}
-
-// TLS names the files that the hub serves TLS with, in PEM.
-type TLS struct {
-	Cert, Key string
 }
 
 // Callbacks are the rules of pushes to agents.

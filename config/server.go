@@ -1,7 +1,6 @@
 package config
 
 import (
-	"crypto/tls"
 	"net"
 	"net/netip"
 	"net/url"
@@ -16,6 +15,7 @@ func (c *Config) server(f *file) {
 	host, port, ok := c.listen(f)
 	if ok {
 		c.publicURL(f, host, port)
+		c.certificateHost()
 	} else if f.PublicURL != "" {
 		c.checkURL(f.PublicURL)
 	}
@@ -100,33 +100,6 @@ func (c *Config) checkURL(s string) *url.URL {
 		return u
 	}
 	return nil
-}
-
-func (c *Config) tls(f *file) {
-	if f.TLS == nil {
-		return
-	}
-	p := path{}.key("tls")
-	whole := true
-	for key, value := range map[string]string{"cert": f.TLS.Cert, "key": f.TLS.Key} {
-		if n := c.find(p.key(key)); n == nil {
-			c.errorf(p.key(key), "is missing: tls needs both, cert and key, as files in PEM")
-			whole = false
-		} else if value == "" {
-			if n.Value == "" && !null(n) {
-				c.errorf(p.key(key), "is empty")
-			}
-			whole = false
-		}
-	}
-	if !whole {
-		return
-	}
-	if _, err := tls.LoadX509KeyPair(f.TLS.Cert, f.TLS.Key); err != nil {
-		c.errorf(p, "%v", err)
-		return
-	}
-	c.TLS = &TLS{Cert: f.TLS.Cert, Key: f.TLS.Key}
 }
 
 func (c *Config) proxies(f *file, local bool) {
