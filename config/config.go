@@ -72,6 +72,8 @@ type Config struct {
 	// Warnings are what is legal and probably not meant, in the file's order.
 	Warnings Errors
 
+	prints map[string]fingerprint // of the channels' sections
+
 	root *yaml.Node
 	leaf *x509.Certificate // of TLS
 	env  func(string) (string, bool)

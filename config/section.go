@@ -1,7 +1,10 @@
 package config
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,7 +40,53 @@ func (c *Config) channels(factories []hub.Factory) {
 		}
 		c.Directory.Channels[name] = true
 		c.Sections[name] = c.section(name, value)
+		if c.prints == nil {
+			c.prints = make(map[string]fingerprint)
+		}
+		c.prints[name] = c.fingerprint(value)
 	}
+}
+
+// fingerprint tells one content of a section from another, the secrets that it refers
+// to included.
+type fingerprint [sha256.Size]byte
+
+func (c *Config) fingerprint(n *yaml.Node) fingerprint {
+	if null(n) || len(n.Content) == 0 {
+		return fingerprint{} // says as little as no section
+	}
+	h := sha256.New()
+	var walk func(n *yaml.Node)
+	walk = func(n *yaml.Node) {
+		fmt.Fprintf(h, "%d %s %q %d\n", n.Kind, n.ShortTag(), n.Value, len(n.Content))
+		if n.Kind == yaml.ScalarNode {
+			if s, err := readSecret(n.Value, c.env); err == nil {
+				fmt.Fprintf(h, "%q\n", s.Reveal())
+			}
+		}
+		for _, child := range n.Content {
+			walk(child)
+		}
+	}
+	walk(n)
+	return fingerprint(h.Sum(nil))
+}
+
+// ChangedSections names the channels whose section says something else than
+// that of an older config, or refers to a secret that has changed since.
+func (c *Config) ChangedSections(old *Config) (names []string) {
+	for name := range c.Sections {
+		if c.prints[name] != old.prints[name] {
+			names = append(names, name)
+		}
+	}
+	for name := range old.Sections {
+		if _, still := c.Sections[name]; !still {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // section is a channel's part of the file; n is nil when the file has none.

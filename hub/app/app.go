@@ -68,6 +68,7 @@ type App struct {
 
 	listener net.Listener
 	server   *http.Server
+	cert     *certificate // nil: plain HTTP
 }
 
 // New builds the process and binds its address. Errors in the config come as
@@ -83,6 +84,9 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 		}
 	}()
 	if a.keys, err = a.keyRing(cfg); err != nil {
+		return nil, err
+	}
+	if a.cert, err = newCertificate(cfg.TLS, a.log); err != nil {
 		return nil, err
 	}
 	if a.listener == nil {
@@ -199,6 +203,9 @@ func (a *App) serve(cfg *config.Config, version string) {
 		Version: version, Pages: pages, TrustedProxies: cfg.TrustedProxies,
 	})
 	a.server = api.Server(handler, a.log, handler.Drain)
+	if a.cert != nil {
+		a.server.TLSConfig = a.cert.config()
+	}
 }
 
 // Hub returns the domain, for tests and for the demo.
@@ -260,8 +267,8 @@ func (a *App) Run(ctx context.Context) error {
 
 func (a *App) listen() error {
 	var err error
-	if t := a.cfg.Load().TLS; t != nil {
-		err = a.server.ServeTLS(a.listener, t.Cert, t.Key)
+	if a.cert != nil {
+		err = a.server.ServeTLS(a.listener, "", "") // the certificate is in its TLSConfig
 	} else {
 		err = a.server.Serve(a.listener)
 	}
@@ -269,39 +276,4 @@ func (a *App) listen() error {
 		return nil
 	}
 	return err
-}
-
-// Reload puts another config in force: people, teams, agents, operators, routes,
-// limits, redaction and retention. What needs a restart is named in the error,
-// and then nothing changes.
-func (a *App) Reload(cfg *config.Config) error {
-	if err := cfg.Err(); err != nil {
-		return err
-	}
-	old := a.cfg.Load()
-	var fixed []string
-	for name, changed := range map[string]bool{
-		"listen": cfg.Listen != old.Listen, "store": cfg.Store != old.Store,
-		"public_url":      cfg.PublicURL != old.PublicURL,
-		"keys":            len(cfg.Keys) > 0 && !slices.EqualFunc(cfg.Keys, a.keys, slices.Equal),
-		"tls":             (cfg.TLS == nil) != (old.TLS == nil) || (cfg.TLS != nil && *cfg.TLS != *old.TLS),
-		"behind_proxy":    cfg.BehindProxy != old.BehindProxy,
-		"trusted_proxies": !slices.Equal(cfg.TrustedProxies, old.TrustedProxies),
-	} {
-		if changed {
-			fixed = append(fixed, name)
-		}
-	}
-	if fixed != nil {
-		slices.Sort(fixed)
-		return fmt.Errorf("%s can't change while the hub runs; restart it", strings.Join(fixed, ", "))
-	}
-	// Channels keep the sections that they started with; look at the new ones
-	// for errors all the same.
-	if _, err := buildChannels(cfg, a.hub); err != nil {
-		return err
-	}
-	a.hub.SetDirectory(a.directory(cfg))
-	a.cfg.Store(cfg)
-	return nil
 }

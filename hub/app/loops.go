@@ -31,18 +31,23 @@ const (
 	restartAfter = 5 * time.Second
 )
 
-// housekeeping seals the history and removes what is past its retention. A
-// failure is logged and tried again the next time.
+// housekeeping seals the history, removes what is past its retention, and reads
+// a renewed certificate. A failure is logged and tried again the next time.
 func (a *App) housekeeping(ctx context.Context) {
-	seal, purge := time.NewTicker(sealEvery), time.NewTicker(purgeEvery)
+	seal, purge, renew := time.NewTicker(sealEvery), time.NewTicker(purgeEvery), time.NewTicker(renewEvery)
 	defer seal.Stop()
 	defer purge.Stop()
+	defer renew.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-seal.C:
 			a.drain(ctx, "seal the history", func() (int, error) { return a.store.Seal(ctx, time.Now(), batch) })
+		case <-renew.C:
+			if a.cert != nil {
+				a.cert.refresh()
+			}
 		case <-purge.C:
 			retention := a.hub.Directory().Retention
 			a.drain(ctx, "remove old messages", func() (int, error) {
