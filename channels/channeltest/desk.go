@@ -155,6 +155,14 @@ func (d *Desk) FindPosting(_ context.Context, channel, ref string) (*hub.Posting
 // Watch implements hub.Desk; nothing ever changes by itself.
 func (d *Desk) Watch(string) (<-chan struct{}, func()) { return make(chan struct{}), func() {} }
 
+// LinkSenders are none: a channel under test is alone.
+func (d *Desk) LinkSenders() []string { return nil }
+
+// SendLink reaches nobody.
+func (d *Desk) SendLink(context.Context, string, string, string, time.Time) error {
+	return hub.ErrUnsupported
+}
+
 // State implements hub.Desk.
 func (d *Desk) State() hub.StateStore { return (*state)(d) }
 
