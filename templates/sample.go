@@ -44,7 +44,7 @@ func Samples() map[string][]any {
 	return map[string][]any{
 		"item":    items,
 		"list":    {&ListPage{Page: page, Open: cards[:2], Past: cards[2:], MoreOpen: "msg_1", MorePast: "msg_1", Paged: true}, &ListPage{Page: page}},
-		"signin":  {&SignInPage{Page: Page{CSS: page.CSS}}},
+		"signin":  sampleSignIns(page),
 		"problem": problems,
 	}
 }

@@ -173,10 +173,6 @@ type HistoryLine struct {
 	Text string
 }
 
-// SignInPage is shown to somebody whom the hub doesn't know. It says nothing of
-// what they were looking for.
-type SignInPage struct{ Page }
-
 // ProblemPage says why a page is not there. Kind is one of [ProblemKinds].
 type ProblemPage struct {
 	Page

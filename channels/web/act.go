@@ -3,14 +3,12 @@ package web
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
@@ -27,7 +25,7 @@ func (c *Channel) act(verb hub.Verb) func(http.ResponseWriter, *http.Request, *s
 			return
 		}
 		a := readAnswer(r, p.Card, s.person, verb)
-		a.Receipt = hub.Receipt{Channel: Name, Key: receiptKey(r, s, verb), Evidence: evidence(r, s), Reusable: true}
+		a.Receipt = hub.Receipt{Channel: Name, Key: receiptKey(r, s, verb), Evidence: s.evidence(userAgent(r)), Reusable: true}
 		out, err := c.desk.Answer(r.Context(), a)
 		if err == nil && out.Kind == hub.Accepted {
 			to := itemPath(a.MessageID)
@@ -195,23 +193,7 @@ func receiptKey(r *http.Request, s *session, verb hub.Verb) string {
 // maxAgentText is how much of a User-Agent the history keeps, in runes.
 const maxAgentText = 200
 
-// evidence says how the person was identified; it is kept with the history. It
-// holds no address and no credential.
-func evidence(r *http.Request, s *session) []byte {
-	scope := "list"
-	if !s.whole() {
-		scope = "message"
-	}
-	agent, _ := templates.Cut(templates.Line(r.UserAgent()), maxAgentText)
-	b, err := json.Marshal(struct {
-		By        string `json:"by"`
-		Scope     string `json:"scope"`
-		Session   string `json:"session"`
-		Age       int64  `json:"session_age_s"`
-		UserAgent string `json:"user_agent,omitempty"`
-	}{"personal link", scope, s.hash(), int64(max(0, s.age()) / time.Second), agent})
-	if err != nil {
-		panic("web: evidence always marshals: " + err.Error())
-	}
-	return b
+func userAgent(r *http.Request) string {
+	s, _ := templates.Cut(templates.Line(r.UserAgent()), maxAgentText)
+	return s
 }

@@ -141,13 +141,6 @@ func (c *Channel) notAllowed(allow string) http.HandlerFunc {
 	}
 }
 
-// signInPage is the same for everything that needs a sign-in, so that it tells
-// nothing of what there is.
-func (c *Channel) signInPage(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("WWW-Authenticate", `Link realm="beckon"`) // RFC 9110 wants a challenge with a 401
-	c.render(w, r, http.StatusUnauthorized, "signin", &templates.SignInPage{Page: c.base(nil, "")})
-}
-
 // fail logs what went wrong on our side, and says so without details.
 func (c *Channel) fail(w http.ResponseWriter, r *http.Request, op string, err error) {
 	if !errors.Is(err, context.Canceled) {

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,12 +34,45 @@ func (s *session) whole() bool { return s.Message == "" }
 // reaches reports whether the sign-in may open a message.
 func (s *session) reaches(id string) bool { return s.whole() || s.Message == id }
 
-func (s *session) age() time.Duration { return time.Since(time.Unix(s.Issued, 0)) }
+func (s *session) scope() string {
+	if s.whole() {
+		return "list"
+	}
+	return "message"
+}
+
+func (s *session) age() time.Duration { return max(0, time.Since(time.UnixMilli(s.Issued))) }
 
 // hash names the session in a history, where the session itself must not be.
 func (s *session) hash() string {
 	sum := sha256.Sum256([]byte("beckon session " + s.ID))
 	return hex.EncodeToString(sum[:8])
+}
+
+// evidence says how the person was identified, and how long ago; it is kept
+// with the history of what they answer. It holds no address and no credential.
+func (s *session) evidence(userAgent string) []byte {
+	e := struct {
+		By        string `json:"by"`
+		Via       string `json:"via,omitempty"`
+		Issuer    string `json:"issuer,omitempty"`
+		AuthTime  string `json:"auth_time,omitempty"`
+		Scope     string `json:"scope"`
+		Session   string `json:"session"`
+		Age       int64  `json:"session_age_s"`
+		UserAgent string `json:"user_agent,omitempty"`
+	}{
+		By: s.By, Via: s.Via, Issuer: s.Issuer, Scope: s.scope(), Session: s.hash(),
+		Age: int64(s.age() / time.Second), UserAgent: userAgent,
+	}
+	if s.AuthTime != 0 {
+		e.AuthTime = time.Unix(s.AuthTime, 0).UTC().Format(time.RFC3339)
+	}
+	b, err := json.Marshal(e)
+	if err != nil {
+		panic("web: evidence always marshals: " + err.Error())
+	}
+	return b
 }
 
 // secureCookies reports whether people reach the hub over HTTPS.
@@ -59,19 +94,28 @@ func (c *Channel) cookieName(whole bool) string {
 	return "beckon-item"
 }
 
-// signIn sets the cookie of a new session. What reaches one message is sent to
-// that message's page only.
-func (c *Channel) signIn(w http.ResponseWriter, link grant) {
-	now := time.Now()
+// signIn starts the session that a link or a login has earned, under an id that
+// nobody had before, and sets its cookie. What reaches one message is sent to
+// that message's page only. Another person's sign-in for the whole list ends;
+// their sign-ins for a message are older, so they lose wherever both are sent.
+func (c *Channel) signIn(w http.ResponseWriter, r *http.Request, g grant) (now, was *session) {
+	if was = c.session(r, ""); was != nil && was.Person == g.Person {
+		was = nil
+	}
+	if was != nil && g.Message != "" {
+		http.SetCookie(w, c.cookie("", "", -1))
+	}
 	ttl := ListSession
-	if link.Message != "" {
+	if g.Message != "" {
 		ttl = MessageSession
 	}
-	g := grant{
-		Version: grantVersion, Person: link.Person, Message: link.Message,
-		Issued: now.Unix(), Expires: now.Add(ttl).Unix(), ID: newID(),
-	}
+	at := time.Now()
+	g.Version, g.Issued, g.Expires, g.ID = grantVersion, at.UnixMilli(), at.Add(ttl).Unix(), newID()
 	http.SetCookie(w, c.cookie(g.Message, seal(c.desk.Keys(cookieKeys), g), int(ttl/time.Second)))
+	now = &session{grant: g, person: c.desk.Directory().People[g.Person]}
+	c.log.LogAttrs(r.Context(), slog.LevelInfo, "signed in", slog.String("person", g.Person),
+		slog.String("by", g.By), slog.String("scope", now.scope()), slog.String("session", now.hash()))
+	return now, was
 }
 
 func (c *Channel) cookie(message, value string, maxAge int) *http.Cookie {
@@ -97,7 +141,7 @@ func (c *Channel) session(r *http.Request, message string) *session {
 				continue
 			}
 			s := &session{grant: g, person: c.desk.Directory().People[g.Person]}
-			if s.person == nil || !s.reaches(message) {
+			if s.person == nil || !s.reaches(message) || !c.trusts(g) {
 				continue
 			}
 			if best == nil || s.Issued > best.Issued {
@@ -106,6 +150,12 @@ func (c *Channel) session(r *http.Request, message string) *session {
 		}
 	}
 	return best
+}
+
+// trusts reports whether the way that somebody signed in by is still one: a
+// company login that was taken out of the config opens nothing any more.
+func (c *Channel) trusts(g grant) bool {
+	return g.By != byLogin || c.login != nil && c.login.issuer == g.Issuer
 }
 
 // signOut forgets the sign-in in this browser. The session holds no state here,

@@ -1,38 +1,12 @@
 package web
 
 import (
-	"errors"
 	"net/http"
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
 	"beckon/templates"
 )
-
-// openLink signs in by a personal link. Scanners that fetch the links of a mail
-// change nothing: the link is not used up, and HEAD gets no cookie.
-func (c *Channel) openLink(w http.ResponseWriter, r *http.Request) {
-	g, err := open(c.desk.Keys(LinkKeys), r.PathValue("token"))
-	switch {
-	case errors.Is(err, errExpired):
-		c.problem(http.StatusGone, "link-expired")(w, r)
-		return
-	case err != nil || g.ID != "":
-		c.problem(http.StatusNotFound, "link-invalid")(w, r)
-		return
-	case c.desk.Directory().People[g.Person] == nil:
-		c.problem(http.StatusGone, "link-gone")(w, r)
-		return
-	}
-	if r.Method != http.MethodHead {
-		c.signIn(w, g)
-	}
-	to := "/"
-	if g.Message != "" {
-		to = itemPath(g.Message)
-	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
-}
 
 // Rows on one page of the list.
 const (

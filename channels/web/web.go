@@ -3,10 +3,12 @@
 //
 // Posting costs nothing, since a person's list is the copy, and the page always
 // shows what the hub knows now; so there is no Update either. People
-// come by a personal link, which sets a signed cookie that reaches that
-// person's list, or one message only. GET and HEAD show and never decide; an
-// answer is a POST with a CSRF token that is tied to the sign-in, and passes
-// through hub.Desk like every other channel's.
+// come by a personal link or by the company login (OpenID Connect), which sets a
+// signed cookie that reaches that person's list, or one message only. Somebody
+// without either may have a link sent to their own known address. GET and HEAD
+// show and never decide; an answer is a POST with a CSRF token that is tied to
+// the sign-in, and passes through hub.Desk like every other channel's. How and
+// when somebody signed in is the evidence of what they answer.
 //
 // When the hub can't record an answer, the page says that nothing is known to
 // be recorded and keeps what was typed; sending it again is safe, since each
@@ -17,6 +19,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -33,14 +36,17 @@ const Name = "web"
 var Factory = hub.Factory{Name: Name, Implicit: true, People: true, New: New, Section: (*section)(nil)}
 
 type section struct {
-	Templates string `yaml:"templates" json:"templates" doc:"A folder whose web/*.html and web/web.css replace the page's own, file by file. The same as templates above, for this channel alone." eg:"/etc/beckon/templates" off:"true"`
+	Templates string        `yaml:"templates" json:"templates" doc:"A folder whose web/*.html and web/web.css replace the page's own, file by file. The same as templates above, for this channel alone." eg:"/etc/beckon/templates" off:"true"`
+	OIDC      *loginSection `yaml:"oidc" json:"oidc" doc:"Sign in by the company's OpenID provider. A verified e-mail address there is a person's email in people." off:"true"`
 }
 
 // Channel is the page. It is safe for concurrent use.
 type Channel struct {
-	desk hub.Desk
-	set  *templates.Set
-	log  *slog.Logger
+	desk  hub.Desk
+	set   *templates.Set
+	log   *slog.Logger
+	login *login // nil: there is no company login
+	links *links
 }
 
 // New makes the channel; it returns nil when the section is at fault, having
@@ -50,14 +56,18 @@ func New(s hub.Section, desk hub.Desk) hub.Channel {
 	if s.Decode != nil && !s.Decode(&conf) {
 		return nil
 	}
-	set, err := templates.New(cmp.Or(conf.Templates, s.Templates))
-	if err != nil {
-		if s.Errorf != nil {
-			s.Errorf("templates", "%v", err)
-		}
+	c := &Channel{desk: desk, log: desk.Log(), links: newLinks()}
+	var err error
+	if c.set, err = templates.New(cmp.Or(conf.Templates, s.Templates)); err != nil && s.Errorf != nil {
+		s.Errorf("templates", "%v", err)
+	}
+	if conf.OIDC != nil {
+		c.login = newLogin(conf.OIDC, s.Errorf)
+	}
+	if err != nil || conf.OIDC != nil && c.login == nil {
 		return nil
 	}
-	return &Channel{desk: desk, set: set, log: desk.Log()}
+	return c
 }
 
 // Post does nothing but name the copy: the person's list shows the message as
@@ -77,25 +87,20 @@ func (c *Channel) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, erro
 func (c *Channel) Handlers() map[string]http.Handler {
 	const item = "/i/{id}"
 	h := map[string]http.Handler{
-		"GET /{$}":             c.page(c.showList),
-		"GET " + item:          c.page(c.showItem),
-		"GET /l/{token}":       c.page(c.openLink),
-		"GET /assets/web.css":  http.HandlerFunc(c.css),
-		"POST /signout":        c.form(c.signOut),
-		"POST /i/{id}/signout": c.form(c.signOut),
-		"/i/":                  c.page(c.problem(http.StatusNotFound, "not-found")),
-		"/l/":                  c.page(c.problem(http.StatusNotFound, "not-found")),
+		"GET /{$}":            c.page(c.showList),
+		"GET " + item:         c.page(c.showItem),
+		"GET /assets/web.css": http.HandlerFunc(c.css),
+		"/i/":                 c.page(c.problem(http.StatusNotFound, "not-found")),
+		"/l/":                 c.page(c.problem(http.StatusNotFound, "not-found")),
 	}
 	for action, verb := range actions {
 		h["POST "+item+"/"+action] = c.form(c.act(verb))
 		h[item+"/"+action] = c.page(c.notAllowed("POST"))
 	}
-	for _, p := range []string{"/signout", "/i/{id}/signout"} {
-		h[p] = c.page(c.notAllowed("POST"))
-	}
-	for _, p := range []string{"/{$}", item, "/l/{token}", "/assets/web.css"} {
+	for _, p := range []string{"/{$}", item, "/assets/web.css"} {
 		h[p] = c.page(c.notAllowed("GET, HEAD"))
 	}
+	maps.Copy(h, c.signInRoutes())
 	return h
 }
 
