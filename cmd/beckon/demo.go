@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -201,6 +200,3 @@ func localZone() *time.Location {
 	}
 	return zone
 }
-
-// notExist reports whether a file is not there, which is no error for the demo.
-func notExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }

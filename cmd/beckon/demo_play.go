@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -96,7 +97,7 @@ func (p *player) load() (r round, ok bool, err error) {
 		return r, false, nil
 	}
 	b, err := os.ReadFile(p.file)
-	if notExist(err) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return r, false, nil
 	}
 	if err != nil {

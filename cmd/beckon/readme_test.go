@@ -241,7 +241,7 @@ func start(t *testing.T, dir string, env []string, line string) *process {
 	t.Helper()
 	p := &process{cmd: exec.CommandContext(context.Background(), "bash", "-c", line), done: make(chan error, 1)}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, p, p
-	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Env = append(append(os.Environ(), "GORACE="+quickExit), env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -67,7 +68,7 @@ func ending(m *client.Message) string {
 	var s string
 	switch m.Status {
 	case ma2h.Answered:
-		s = who + ": " + label(m, d.Value)
+		s = who + ": " + cmp.Or(label(m, d.Value), "answered")
 	case ma2h.Completed:
 		s = who + ": done" + steps(d.Checklist)
 	case ma2h.Dismissed:
@@ -75,7 +76,10 @@ func ending(m *client.Message) string {
 	case ma2h.Expired:
 		s = "expired, nobody answered"
 		if m.Response != nil && m.Response.Defaulted {
-			s += "; the default was applied: " + label(m, d.Value)
+			s += "; the default was applied"
+			if l := label(m, d.Value); l != "" {
+				s += ": " + l
+			}
 		}
 	case ma2h.Delivered:
 		s = "delivered; a notify has no answer"
@@ -88,8 +92,12 @@ func ending(m *client.Message) string {
 	return s
 }
 
-// label is what people call a value.
+// label is what people call a choice. It is empty for a form: some of its
+// fields may be sensitive, and this line ends up in the logs of scripts.
 func label(m *client.Message, v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
 	text := valueText(v)
 	if m.Request != nil {
 		for _, o := range m.Request.Options {

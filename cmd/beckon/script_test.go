@@ -92,6 +92,10 @@ func params(t *testing.T, dir string) testscript.Params {
 	}
 }
 
+// quickExit keeps a process under the race detector from sleeping for a second
+// when it ends; it would for every command of a script.
+const quickExit = "atexit_sleep_ms=0"
+
 // setup gives a script a port, credentials, a home and a config.
 func setup(e *testscript.Env) error {
 	port, err := freePort()
@@ -103,6 +107,7 @@ func setup(e *testscript.Env) error {
 		"PORT": port, "BECKON_URL": "http://127.0.0.1:" + port,
 		"BECKON_TOKEN": testToken, "BECKON_AGENT": "deploybot/dev-team",
 		"DEPLOYBOT_TOKEN": testToken, "BOSS_TOKEN": bossToken,
+		"GORACE": quickExit,
 	} {
 		e.Setenv(k, v)
 	}

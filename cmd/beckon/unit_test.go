@@ -127,7 +127,7 @@ func TestEnding(t *testing.T) {
 	request := `"request":{"mode":"select","options":[{"value":"a","label":"Plan A"}]}`
 	tests := []struct{ name, status, response, want string }{
 		{"answered", "answered", `{"value":"a","actor":"human:alice","comment":"go\n on"}`, "alice: Plan A, “go on”"},
-		{"a form", "answered", `{"value":{ "x": 1 },"actor":"human:alice"}`, `alice: {"x":1}`},
+		{"a form, which may be sensitive", "answered", `{"value":{ "x": 1 },"actor":"human:alice"}`, "alice: answered"},
 		{"declined", "declined", `{"actor":"human:alice"}`, "declined by alice"},
 		{"done", "completed", `{"actor":"human:bob","checklist":[{"text":"1","done":true},{"text":"2","done":false}]}`, "bob: done (1 of 2 steps)"},
 		{"dismissed", "dismissed", `{"actor":"human:bob"}`, "bob: can't be done"},

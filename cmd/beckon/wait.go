@@ -37,21 +37,30 @@ func follow(ctx context.Context, sh *shell, c *client.Client, id string, until t
 
 	// The first read tells whether there is a hub and a message at all.
 	m, err := c.Get(wait, id, client.ReadOptions{Beckon: true})
-	if err != nil && wait.Err() == nil {
+	if err != nil {
+		if ctx.Err() != nil {
+			return open(sh, "interrupted", id)
+		}
 		return err
 	}
-	if err == nil && !m.Status.Terminal() {
+	if !m.Status.Terminal() {
 		stop := sh.spin(func() string { return waitingLine(m, deadline) })
-		ended, waitErr := c.Wait(wait, id)
+		ended, err := c.Wait(wait, id)
 		stop()
-		m, err = ended, waitErr
+		switch {
+		case err == nil:
+			m = ended
+		case wait.Err() != nil || errors.Is(err, client.ErrStillOpen):
+			return open(sh, id+" is still open", id)
+		default:
+			return err
+		}
 	}
-	switch {
-	case err == nil:
-		return report(sh, m, asJSON)
-	case wait.Err() != nil || errors.Is(err, client.ErrStillOpen):
-		sh.say("beckon: %s is still open; to go on waiting: beckon wait %s", id, id)
-		return &exitError{code: client.ExitOpen}
-	}
-	return err
+	return report(sh, m, asJSON)
+}
+
+// open says how to go on with a message that is, as far as is known, open.
+func open(sh *shell, what, id string) error {
+	sh.say("beckon: %s; to go on waiting: beckon wait %s", oneLine(what), oneLine(id))
+	return &exitError{code: client.ExitOpen}
 }
