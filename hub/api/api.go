@@ -79,7 +79,8 @@ type Options struct {
 	Version string
 	// Pages are the channels' own routes by [http.ServeMux] pattern. They do
 	// their own authentication and are logged by pattern, never by path, since a
-	// path may be a personal link.
+	// path may be a personal link. They find the client's address, as trusted
+	// proxies tell it, in RemoteAddr, without a port.
 	Pages map[string]http.Handler
 	// TrustedProxies are the peers whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
@@ -186,6 +187,10 @@ func (a *API) fallback(w http.ResponseWriter, r *http.Request) {
 	x := w.(*exchange)
 	if _, pattern := a.pages.Handler(r); pattern != "" && !ours(r.URL.Path) {
 		x.route, x.page = pattern, true
+		if addr := a.client(r); addr.IsValid() {
+			r = r.WithContext(r.Context()) // a copy
+			r.RemoteAddr = addr.String()
+		}
 		a.pages.ServeHTTP(x, r) // not the handler itself: this sets the path values
 		return
 	}

@@ -120,17 +120,28 @@ func (l *limiter) sweep(now time.Time) {
 }
 
 // remote is the network that a request comes from: an IPv4 address, or the /64
-// that one host has of IPv6. Behind a trusted proxy it is the last address of
-// X-Forwarded-For that no trusted proxy has; what stands before it may be
-// invented.
+// that one host has of IPv6.
 func (a *API) remote(r *http.Request) netip.Prefix {
+	addr := a.client(r)
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	p, _ := addr.Prefix(bits) // 32 and 64 are always in range; no address has no prefix
+	return p
+}
+
+// client is the address that a request comes from. Behind a trusted proxy it is
+// the last address of X-Forwarded-For that no trusted proxy has; what stands
+// before it may be invented. It is the zero address when nothing is known.
+func (a *API) client(r *http.Request) netip.Addr {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil {
-		return netip.Prefix{}
+		return netip.Addr{}
 	}
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && a.trusted(addr); i-- {
@@ -140,13 +151,7 @@ func (a *API) remote(r *http.Request) netip.Prefix {
 		}
 		addr = hop
 	}
-	addr = addr.Unmap().WithZone("")
-	bits := 32
-	if addr.Is6() {
-		bits = 64
-	}
-	p, _ := addr.Prefix(bits) // 32 and 64 are always in range
-	return p
+	return addr.Unmap().WithZone("")
 }
 
 func (a *API) trusted(addr netip.Addr) bool {
