@@ -13,10 +13,11 @@ import (
 // Error is one thing that is wrong with a config file, and where. Neither field
 // ever holds a secret.
 type Error struct {
-	File         string
-	Line, Column int    // from 1; 0 when the whole file is meant
-	Path         string // "routes[0].ask"; "" for the whole file
-	Msg          string
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"` // from 1; 0 when the whole file is meant
+	Column int    `json:"column,omitempty"`
+	Path   string `json:"path,omitempty"` // "routes[0].ask"; "" for the whole file
+	Msg    string `json:"message"`
 }
 
 func (e Error) Error() string {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	_ "time/tzdata" // so that tz works on a machine without zone files
 	"unicode"
 	"unicode/utf8"
 

@@ -303,8 +303,13 @@ func (r *router) targets(key *yaml.Node, p path, address string) []hub.Target {
 		return nil
 	}
 	var out []hub.Target
-	for _, person := range r.members(p, name) {
-		out = append(out, hub.Target{Channel: f.Name, Person: person})
+	for _, id := range r.members(p, name) {
+		out = append(out, hub.Target{Channel: f.Name, Person: id})
+		if person := r.Directory.People[id]; f.Lacks != nil && person != nil {
+			if what := f.Lacks(person); what != "" {
+				r.warnf(p, "%s can't reach %s, who has no %s", f.Name, id, what)
+			}
+		}
 	}
 	return out
 }

@@ -146,9 +146,9 @@ type Factory struct {
 	// may be nil inside. Its fields have the tags yaml, doc and eg that package
 	// config describes, for the reference of all keys.
 	Section any
-	// Lacks says what the channel would need to reach a person and the config
-	// does not give, such as "an email"; "" when nothing is missing. Nil: the
-	// channel reaches everybody.
+	// Lacks names the key of a person that the channel needs to reach them and
+	// that the config does not give, such as "email"; "" when nothing is
+	// missing. Nil: the channel reaches everybody.
 	Lacks func(*Person) string
 }
 
