@@ -45,7 +45,7 @@ func (d *Directory) ExplainRoute(r *Route) Reach {
 		return t.Place != "" || slices.Contains(p.Ask, t.Person)
 	})
 	switch {
-	case out.Submitter && len(p.Targets) > 0:
+	case out.Submitter && !r.Submitter && !d.ResolversSubmitter && len(p.Targets) > 0:
 		out.Warnings = append(out.Warnings, "whoever is told can't answer: only the submitting agent may, unless the message names others (give the route an ask)")
 	case !out.Submitter && !reached:
 		out.Warnings = append(out.Warnings, "nobody who may answer is told")

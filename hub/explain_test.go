@@ -107,7 +107,7 @@ func TestExplainRoute(t *testing.T) {
 			{Targets: []hub.Target{{Channel: "chat", Place: "#x"}}, After: time.Minute},
 		}}, "r may=alice 1m0s=chat:#x"},
 		{"no ask", hub.Route{Name: "r", Post: web("alice")}, "r submitter 0s=web:alice warn"},
-		{"the submitter's on purpose", hub.Route{Name: "r", Submitter: true, Ask: []string{"alice"}, Post: web("alice")}, "r submitter 0s=web:alice warn"},
+		{"the submitter's on purpose", hub.Route{Name: "r", Submitter: true, Ask: []string{"alice"}, Post: web("alice")}, "r submitter 0s=web:alice"},
 		{"only what nobody answers", hub.Route{Name: "r", Match: &hub.Match{Type: []ma2h.Type{ma2h.Notify}}, Post: web("alice")}, "r 0s=web:alice"},
 		{"the earliest copy counts", hub.Route{Name: "r", Ask: []string{"alice"}, Post: []hub.Entry{
 			web("alice")[0], {Targets: []hub.Target{{Channel: "web", Person: "alice"}, {Channel: "web", Person: "bob"}}, After: time.Hour},

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"os"
 	"time"
 
 	"beckon/channels"
@@ -88,4 +89,18 @@ func (nowhere) PutState(context.Context, string, string, string) error { return 
 
 func (nowhere) Lease(context.Context, string, string, time.Time, time.Duration) (bool, error) {
 	return false, errNowhere
+}
+
+// stored is a hub over a database that is open, with nobody who delivers.
+func stored(d *hub.Directory, s hub.Store, cfg *config.Config) *hub.Hub {
+	ring := cfg.Keys
+	if len(ring) == 0 {
+		ring = hub.KeyRing{make([]byte, hub.MinKeyBytes)}
+		if _, err := os.Stat(KeyPath(cfg)); err == nil {
+			if keys, _, err := config.KeyFile(KeyPath(cfg)); err == nil {
+				ring = keys
+			}
+		}
+	}
+	return hub.New(hub.Options{Store: s, Notifier: waiter.New(), Outbox: nowhere{}, Keys: ring}, d)
 }
