@@ -62,6 +62,7 @@ func isTerminal(f *os.File) bool {
 type commands struct {
 	Demo   demoCmd   `cmd:"" help:"Try everything on this machine, with nothing set up."`
 	Serve  serveCmd  `cmd:"" help:"Run the hub."`
+	Init   initCmd   `cmd:"" help:"Write a config and a key to begin with, and say how to go on."`
 	Check  checkCmd  `cmd:"" help:"Say what is wrong with a config, and who would be asked, where and when."`
 	Link   linkCmd   `cmd:"" help:"Make a personal link for somebody to sign in by."`
 	Token  tokenCmd  `cmd:"" help:"Make a credential for an agent or an operator."`
