@@ -219,7 +219,7 @@ func (c *checker) setup() {
 		c.add(Warning, "agents", "there is no agent, so nobody can ask anything: add one under agents")
 	}
 	if len(d.Operators) == 0 {
-		c.add(Warning, "operators", "nobody may use /admin/v1: add somebody under operators (\"beckon token\" makes a credential)")
+		c.add(Fine, "operators", "there is none, so nobody may use /admin/v1")
 	}
 }
 
@@ -275,7 +275,7 @@ func (c *checker) certificate() {
 		if c.cfg.BehindProxy {
 			c.add(Fine, what, "a proxy in front speaks it")
 		} else {
-			c.add(Fine, what, "none: the hub listens on this machine only (%s), and so does its page", c.cfg.Listen)
+			c.add(Fine, what, "off: the hub listens on %s, for this machine only", c.cfg.Listen)
 		}
 		return
 	}
