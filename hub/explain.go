@@ -16,6 +16,7 @@ type Reach struct {
 	May       []string // ids of the people who may resolve it, in the order that they were named
 	MayAgents []string // and of agents
 	Submitter bool     // only the agent that sent it may
+	Notify    bool     // there is nothing to resolve
 	Steps     []Step
 	Warnings  []string
 }
@@ -38,7 +39,7 @@ func (d *Directory) ExplainRoute(r *Route) Reach {
 		}
 	}
 	if r.Match != nil && r.Match.Type != nil && !slices.ContainsFunc(r.Match.Type, func(t ma2h.Type) bool { return t != ma2h.Notify }) {
-		out.Submitter, out.May = false, nil // there is nothing to resolve
+		out.Notify, out.Submitter, out.May = true, false, nil
 		return out
 	}
 	reached := slices.ContainsFunc(p.Targets, func(t Planned) bool {
@@ -91,7 +92,7 @@ func (h *Hub) Explain(agent *Agent, raw []byte) (*Explanation, error) {
 		Version: e.Version, Card: d.card(m, nil, Export),
 		Reach: Reach{Route: m.Plan.Route, Steps: steps(m.Plan.Targets), Warnings: m.Plan.Warnings},
 	}
-	if e.Type == ma2h.Notify {
+	if out.Notify = e.Type == ma2h.Notify; out.Notify {
 		return out, nil
 	}
 	out.May = d.resolvers(e, &m.Plan)

@@ -77,7 +77,8 @@ routes:
 
 # How long messages are kept after they were resolved.
 # retention: 30d
-`))
+`,
+))
 
 // nextSteps is what a person does next. Lines that are indented can be pasted.
 var nextSteps = template.Must(template.New("steps").Parse(
@@ -95,7 +96,8 @@ Ask yourself something, as the agent does. The token is not shown again:
 
     export BECKON_URL={{.URL}} BECKON_AGENT={{.AgentArg}} BECKON_TOKEN={{.Token}}
     {{.Beckon}} ask "Does it work?" --option yes=Yes --option no=No --wait 10m
-`))
+`,
+))
 
 // starting is what the two texts are filled with.
 type starting struct {

@@ -149,6 +149,8 @@ func reachReport(d *hub.Directory, reach hub.Reach) ReachReport {
 		who = append(who, "the agent "+id)
 	}
 	switch {
+	case reach.Notify:
+		out.Who = "nobody has to, a notify tells only"
 	case reach.Submitter:
 		out.Who = "only the agent that sent it"
 	case who != nil:

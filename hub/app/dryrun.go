@@ -50,9 +50,6 @@ func dryRun(d *hub.Directory, agentID string, raw []byte) *MessageReport {
 		return refusal(err)
 	}
 	reach := reachReport(d, x.Reach)
-	if x.Card.Type == ma2h.Notify {
-		reach.Who = "nobody has to: it is a notify"
-	}
 	out := &MessageReport{
 		Version: x.Version, Type: x.Card.Type, Agent: agentID, Title: templates.Line(x.Card.Title),
 		Sensitive: x.Card.Hidden, Route: x.Route, ReachReport: &reach, Masked: x.Card.Masked,
