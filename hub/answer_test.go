@@ -54,8 +54,11 @@ func TestAnswer(t *testing.T) {
 		{"input by value", input, hub.Answer{Value: jsontext.Value(`{"note":"Faster","risk":"low"}`)}, "accepted", `{"note":"Faster","risk":"low"}`, ma2h.Answered},
 		{"input that does not fit", input, hub.Answer{Fields: map[string]string{"note": "F"}}, "unclear invalid note must have at least 2 characters", "", ma2h.Open},
 		{"input that is a string", input, hub.Answer{Value: jsontext.Value(`"x"`)}, "unclear invalid value must be an object with the fields of the form", "", ma2h.Open},
-		{"edit not allowed", func(d doc) { input(d); permit("allow_edit")(d) }, hub.Answer{Fields: map[string]string{"note": "Faster", "risk": "high"}},
-			"unclear invalid risk can't be changed: the agent proposed it and does not allow edits", "", ma2h.Open},
+		{
+			"edit not allowed", func(d doc) { input(d); permit("allow_edit")(d) },
+			hub.Answer{Fields: map[string]string{"note": "Faster", "risk": "high"}},
+			"unclear invalid risk can't be changed: the agent proposed it and does not allow edits", "", ma2h.Open,
+		},
 		{"decline", nil, hub.Answer{Verb: hub.VerbDecline, Comment: "Not today."}, "accepted", "", ma2h.Declined},
 		{"decline with a value", nil, hub.Answer{Verb: hub.VerbDecline, Option: 1}, "unclear invalid value goes with an answer only", "", ma2h.Open},
 		{"answer not allowed", permit("allow_respond"), hub.Answer{Option: 1}, "refused answer_not_allowed", "", ma2h.Open},
@@ -72,10 +75,16 @@ func TestAnswer(t *testing.T) {
 		{"not asked", nil, hub.Answer{Actor: "human:carol", Option: 1}, "refused not_found", "", ma2h.Open},
 		{"not in the directory", nil, hub.Answer{Actor: "human:zoe", Option: 1}, "refused unknown_person", "", ma2h.Open},
 		{"reached but not asked", func(d doc) { d["tags"] = []string{"closed"} }, hub.Answer{Option: 1}, "refused not_allowed", "", ma2h.Open},
-		{"a list beats the route", func(d doc) { d.in("request")["allowed_resolvers"] = []string{"human:bob"} }, hub.Answer{Option: 1},
-			"refused not_allowed", "", ma2h.Open},
-		{"on the list", func(d doc) { d.in("request")["allowed_resolvers"] = []string{"human:carol"} }, hub.Answer{Actor: "human:carol", Option: 1},
-			"accepted", `"ship"`, ma2h.Answered},
+		{
+			"a list beats the route", func(d doc) { d.in("request")["allowed_resolvers"] = []string{"human:bob"} },
+			hub.Answer{Option: 1},
+			"refused not_allowed", "", ma2h.Open,
+		},
+		{
+			"on the list", func(d doc) { d.in("request")["allowed_resolvers"] = []string{"human:carol"} },
+			hub.Answer{Actor: "human:carol", Option: 1},
+			"accepted", `"ship"`, ma2h.Answered,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

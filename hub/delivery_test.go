@@ -54,10 +54,16 @@ func TestEscalation(t *testing.T) {
 			}
 			return nil
 		}, nil, 0, time.Second, []string{room, alice}, "submitted delivery_failed posted"},
-		{"nobody left", func(hub.PostRequest) error { return permanent("not_invited") }, nil, 0, time.Second,
-			[]string{room, alice, bob}, "submitted delivery_failed delivery_failed delivery_failed unreachable"},
-		{"a notify goes no further once it has arrived", nil, func(d doc) { delete(d, "request"); d["type"] = "notify" }, 0, 2 * time.Hour,
-			[]string{room}, "submitted posted"},
+		{
+			"nobody left", func(hub.PostRequest) error { return permanent("not_invited") }, nil, 0, time.Second,
+			[]string{room, alice, bob},
+			"submitted delivery_failed delivery_failed delivery_failed unreachable",
+		},
+		{
+			"a notify goes no further once it has arrived", nil, func(d doc) { delete(d, "request"); d["type"] = "notify" }, 0, 2 * time.Hour,
+			[]string{room},
+			"submitted posted",
+		},
 		{"a notify moves on when it has not", func(r hub.PostRequest) error {
 			if r.Target.Place != "" {
 				return permanent("not_invited")

@@ -99,8 +99,11 @@ func TestFormValue(t *testing.T) {
 		value string
 		errs  string
 	}{
-		{"all", map[string]string{"note": "a \"b\"", "risk": "high", "users": "3", "share": "0.50", "public": "true", "day": "2026-12-01"},
-			`{"note":"a \"b\"","risk":"high","users":3,"share":0.50,"public":true,"day":"2026-12-01"}`, ""},
+		{
+			"all",
+			map[string]string{"note": "a \"b\"", "risk": "high", "users": "3", "share": "0.50", "public": "true", "day": "2026-12-01"},
+			`{"note":"a \"b\"","risk":"high","users":3,"share":0.50,"public":true,"day":"2026-12-01"}`, "",
+		},
 		{"empty optional fields are left out", map[string]string{"note": "abc", "risk": "", "users": " ", "day": ""}, `{"note":"abc"}`, ""},
 		{"line breaks stay", map[string]string{"note": "a\nb"}, `{"note":"a\nb"}`, ""},
 		{"required", map[string]string{"note": ""}, "", "note is required"},

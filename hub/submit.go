@@ -255,20 +255,16 @@ func (h *Hub) replay(ctx context.Context, d *Directory, agent *Agent, raw []byte
 	if minor > 1 {
 		alias = ""
 	}
-	byKey := false
-	var id string
-	if err := ErrNotFound; key != "" {
+	id, byKey := "", false
+	if key != "" {
 		id, err = h.store.FindKey(ctx, agent.ID, key)
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, err
-		}
 		byKey = err == nil
 	}
-	if !byKey && alias != "" {
+	if id == "" && alias != "" && (err == nil || errors.Is(err, ErrNotFound)) {
 		id, err = h.store.FindAlias(ctx, agent.ID, alias)
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, err
-		}
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
 	}
 	if id == "" {
 		return nil, nil

@@ -65,7 +65,7 @@ func TestSubmitRefused(t *testing.T) {
 		d.Limits.Body, d.Limits.Parts, d.Limits.Part, d.Limits.Options, d.Limits.Fields = 100, 2, 50, 3, 2
 		d.Limits.Envelope = 4000
 	})
-	in := func(path string, key string, v any) func(doc) { return func(d doc) { d.in(path)[key] = v } }
+	in := func(path, key string, v any) func(doc) { return func(d doc) { d.in(path)[key] = v } }
 	tests := []struct {
 		name   string
 		change func(doc)
@@ -81,8 +81,10 @@ func TestSubmitRefused(t *testing.T) {
 		{"many options", in("request", "options", []doc{
 			{"value": "a", "label": "A"}, {"value": "b", "label": "B"}, {"value": "c", "label": "C"}, {"value": "d", "label": "D"},
 		}), "invalid_field request.options"},
-		{"push", in("request", "callback", doc{"mode": "push", "url": "https://agent.example.com/x", "auth": doc{"scheme": "hmac", "secret_ref": "env:X"}}),
-			"invalid_field request.callback.url"},
+		{
+			"push", in("request", "callback", doc{"mode": "push", "url": "https://agent.example.com/x", "auth": doc{"scheme": "hmac", "secret_ref": "env:X"}}),
+			"invalid_field request.callback.url",
+		},
 		{"default that is no option", in("request", "default_on_expire", "later"), "invalid_field request.default_on_expire"},
 		{"nested schema", func(d doc) {
 			d["request"] = doc{"mode": "input", "schema": doc{"type": "object", "properties": doc{"a": doc{"type": "object"}}}}
@@ -122,10 +124,14 @@ func TestReplay(t *testing.T) {
 		{"an unknown field more", nil, func(d doc) { d["extra"] = 1 }, "idempotency_conflict idempotency_key"},
 		{"a shape that is wrong by now", nil, func(d doc) { d["title"] = 7 }, "idempotency_conflict idempotency_key"},
 		{"0.1: another payload", old, func(d doc) { old(d); d["title"] = "x" }, ""},
-		{"0.1: same id and payload", func(d doc) { old(d); delete(d, "idempotency_key"); d["id"] = "mine" },
-			func(d doc) { old(d); delete(d, "idempotency_key"); d["id"] = "mine" }, ""},
-		{"0.1: same id, another payload", func(d doc) { old(d); delete(d, "idempotency_key"); d["id"] = "mine" },
-			func(d doc) { old(d); delete(d, "idempotency_key"); d["id"] = "mine"; d["title"] = "x" }, "idempotency_conflict id"},
+		{
+			"0.1: same id and payload", func(d doc) { old(d); delete(d, "idempotency_key"); d["id"] = "mine" },
+			func(d doc) { old(d); delete(d, "idempotency_key"); d["id"] = "mine" }, "",
+		},
+		{
+			"0.1: same id, another payload", func(d doc) { old(d); delete(d, "idempotency_key"); d["id"] = "mine" },
+			func(d doc) { old(d); delete(d, "idempotency_key"); d["id"] = "mine"; d["title"] = "x" }, "idempotency_conflict id",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,14 +173,13 @@ func ask(change func(doc)) doc {
 	})
 }
 
-var keys int
+var keys atomic.Int64
 
 func message(typ string, change func(doc)) doc {
-	keys++
 	d := doc{
 		"ma2h_version": "0.5", "type": typ, "created_at": "2026-12-01T09:00:00Z", "title": "Ship web-app 2.3?",
 		"agent":           doc{"id": deploybot, "run_id": "run_1", "runtime": "cli"},
-		"idempotency_key": "k" + strconv.Itoa(keys), "tags": []string{"web"},
+		"idempotency_key": "k" + strconv.FormatInt(keys.Add(1), 10), "tags": []string{"web"},
 	}
 	if change != nil {
 		change(d)

@@ -172,8 +172,10 @@ func (b *browser) get(u string) (int, string) {
 	return resp.StatusCode, text(b.t, resp.Body)
 }
 
-var hidden = regexp.MustCompile(`<input[^>]*type="hidden"[^>]*>`)
-var attr = regexp.MustCompile(`(name|value)="([^"]*)"`)
+var (
+	hidden = regexp.MustCompile(`<input[^>]*type="hidden"[^>]*>`)
+	attr   = regexp.MustCompile(`(name|value)="([^"]*)"`)
+)
 
 // post sends the page's form for an action with what a person chose.
 func (b *browser) post(id, action string, chosen url.Values) (int, string) {
