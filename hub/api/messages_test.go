@@ -230,8 +230,15 @@ func TestGone(t *testing.T) {
 	w := newWorld(t, nil)
 	id := w.submit(ask(nil))
 	w.do("POST", "/v1/messages/"+id+"/cancel", deployToken, "").want(200, "")
-	if n, err := w.st.Purge(t.Context(), time.Now().Add(31*24*time.Hour), 30*24*time.Hour, 10); err != nil || n != 1 {
-		t.Fatalf("purged %d, %v", n, err)
+	// A post that has begun keeps the message until it has ended.
+	for n := 0; n == 0; {
+		if t.Context().Err() != nil {
+			t.Fatal("never purged")
+		}
+		var err error
+		if n, err = w.st.Purge(t.Context(), time.Now().Add(31*24*time.Hour), 30*24*time.Hour, 10); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, c := range []struct{ method, suffix, body string }{
 		{"GET", "", ""}, {"GET", "?wait=1", ""}, {"POST", "/cancel", ""}, {"POST", "/resolve", `{"resolution":"declined"}`},
