@@ -11,6 +11,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -146,6 +147,18 @@ func (safeNodes) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindRawHTML, renderRawHTML)
 	reg.Register(ast.KindHTMLBlock, renderHTMLBlock)
 	reg.Register(ast.KindHeading, renderHeading)
+	reg.Register(extast.KindTable, renderTable)
+}
+
+// renderTable puts a table that is wider than the page into a box that scrolls,
+// by the keyboard too.
+func renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		w.WriteString(`<div class="wide" role="group" aria-label="Table" tabindex="0"><table>` + "\n")
+	} else {
+		w.WriteString("</table></div>\n")
+	}
+	return ast.WalkContinue, nil
 }
 
 // renderHeading keeps the agent's headings below the page's own title.

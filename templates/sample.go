@@ -11,17 +11,18 @@ import (
 // templates with it, and whoever writes one may look at what there is to show.
 func Samples() map[string][]any {
 	who := &hub.Person{ID: "alice", Name: "Alice Ng", Email: "alice@example.com", Location: time.UTC}
-	page := Page{CSS: "/assets/web.css", Person: who, Whole: true, CSRF: "csrf", SignOut: "/signout"}
+	live := Live{Self: "/", Watch: "/watch", Revision: "1", Now: time.Now()}
+	page := Page{CSS: "/assets/web.css", JS: "/assets/web.js", Live: live, Person: who, Whole: true, CSRF: "csrf", SignOut: "/signout"}
 	var items []any
 	for _, c := range sampleCards(who) {
 		p := &ItemPage{
 			Page: page, Card: c, Nonce: "nonce", Action: "/i/" + c.MessageID,
-			Notice: &Notice{Text: "Nothing has been recorded yet."}, Steps: c.Checklist,
+			Notice: &Notice{Text: "Nothing has been recorded yet.", Mend: []Link{{Label: "T: is missing", Href: "#f1"}}}, Steps: c.Checklist,
 			Comment: "typed", Reason: "typed", Lost: "typed", ExpandDecline: true,
 			Errors:  map[string]string{"comment": "is too long", "value": "is missing", "checklist": "has another length"},
 			History: []HistoryLine{{At: c.AcceptedAt, Text: "submitted"}},
 			Parts: []Part{
-				{Text: "text", Cut: true, Fold: true, Summary: "text", Lines: 1},
+				{Text: "text", Cut: true, Raw: "/i/msg_1/part/1", Fold: true, Summary: "text", Lines: 1},
 				DataPart([]byte(`{"files":14,"risk":{"level":"medium","flags":["a","b"]}}`)),
 				{File: &FileLink{Name: "diff.patch", Type: "text/x-diff", Href: "https://example.com/d", Host: "example.com"}},
 				{File: &FileLink{Name: "local"}},
@@ -43,10 +44,25 @@ func Samples() map[string][]any {
 	}
 	return map[string][]any{
 		"item":    items,
-		"list":    {&ListPage{Page: page, Open: cards[:2], Past: cards[2:], MoreOpen: "msg_1", MorePast: "msg_1", Paged: true}, &ListPage{Page: page}},
+		"list":    sampleLists(page, cards),
 		"signin":  sampleSignIns(page),
 		"problem": problems,
 	}
+}
+
+func sampleLists(page Page, cards []*hub.Card) []any {
+	filter := []Filter{{Name: "agent", Label: "Agent", Choices: []Choice{{Label: "Any"}, {Value: "a", Label: "a", Chosen: true}}}}
+	var out []any
+	for _, show := range Shows() {
+		out = append(out, &ListPage{
+			Page: page, Show: show, Tabs: []Link{{Label: "Waiting", Href: "/", Current: true}}, Filters: filter, Filtered: true, Clear: "/", Paged: true,
+			Sections: []Section{{Kind: "open", Rows: cards[:2], More: "/?before=msg_1"}, {Kind: "past", Rows: cards[2:], More: "/?past=msg_1", Looked: 1000}},
+		})
+		for _, kind := range []string{"open", "past", "answered", "all"} {
+			out = append(out, &ListPage{Page: page, Show: show, Sections: []Section{{Kind: kind}}})
+		}
+	}
+	return out
 }
 
 func sampleCards(who *hub.Person) []*hub.Card {

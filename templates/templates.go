@@ -28,22 +28,32 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-//go:embed web/*.html web/*.css
+//go:embed web/*.html web/*.css web/*.js
 var embedded embed.FS
 
 // The shared parts of a page, parsed into every page's set.
 var shared = []string{"web/layout.html", "web/parts.html"}
 
-const cssFile = "web/web.css"
+// The files that pages link.
+const (
+	cssFile = "web/web.css"
+	jsFile  = "web/web.js"
+)
 
 // Set is a loaded set of templates. It is read-only and safe for concurrent
 // use.
 type Set struct {
 	pages   map[string]*template.Template // by name, such as "item"
-	css     []byte
-	cssPath string
+	css, js Asset
+}
+
+// Asset is a file that pages link. Its path changes with its content.
+type Asset struct {
+	Path string
+	Body []byte
 }
 
 // New loads the templates. A file in dir, such as dir/web/item.html, replaces
@@ -71,22 +81,24 @@ func New(dir string) (*Set, error) {
 		}
 		s.pages[name] = t
 	}
-	css, err := src.read(cssFile)
-	if err != nil {
+	var err error
+	if s.css, err = src.asset(cssFile); err != nil {
+		errs = append(errs, err)
+	}
+	if s.js, err = src.asset(jsFile); err != nil {
 		errs = append(errs, err)
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	sum := sha256.Sum256(css)
-	s.css = css
-	s.cssPath = "/assets/web.css?v=" + base64.RawURLEncoding.EncodeToString(sum[:9])
 	return s, nil
 }
 
-// CSS returns the style sheet and the path that it is linked by, which changes
-// with its content.
-func (s *Set) CSS() (path string, body []byte) { return s.cssPath, s.css }
+// CSS returns the style sheet.
+func (s *Set) CSS() Asset { return s.css }
+
+// JS returns the script. Every page works without it.
+func (s *Set) JS() Asset { return s.js }
 
 // Page renders a page by name: "item" with an [ItemPage], "list" with a
 // [ListPage], "signin" with a [SignInPage], "problem" with a [ProblemPage].
@@ -132,6 +144,13 @@ func (s source) read(name string) ([]byte, error) {
 	return embedded.ReadFile(name)
 }
 
+func (s source) asset(name string) (Asset, error) {
+	b, err := s.read(name)
+	sum := sha256.Sum256(b)
+	path := "/assets/" + strings.TrimPrefix(name, "web/") + "?v=" + base64.RawURLEncoding.EncodeToString(sum[:9])
+	return Asset{Path: path, Body: b}, err
+}
+
 func (s source) page(name string) (*template.Template, error) {
 	t := template.New(name).Funcs(funcs()).Option("missingkey=error")
 	for _, f := range append(slices.Clone(shared), "web/"+name+".html") {
@@ -170,13 +189,17 @@ func funcs() template.FuncMap {
 		"ago":      Ago,
 		"asker":    Asker,
 		"deadline": Deadline,
+		"until":    Until,
 		"decision": Decision,
+		"decided":  Decided,
 		"outcome":  Outcome,
 		"status":   Status,
 		"names":    Names,
 		"only":     OnlyThese,
+		"group":    Group,
 		"then":     Then,
 		"inc":      func(i int) int { return i + 1 },
+		"ms":       func(t time.Time) int64 { return t.UnixMilli() },
 	}
 }
 

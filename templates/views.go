@@ -15,18 +15,61 @@ import (
 // Page is what every page has.
 type Page struct {
 	CSS     string      // path of the style sheet
+	JS      string      // path of the script
 	Person  *hub.Person // who has signed in; nil for nobody
 	Whole   bool        // the sign-in reaches the person's whole list
 	CSRF    string      // goes into every form
 	SignOut string      // where the sign-out form goes
+	Live
 }
 
-// ListPage is what waits for a person, and what was decided lately.
+// Live is what the script keeps a page up to date by. The zero Live is a page
+// that stands still.
+type Live struct {
+	Self     string    // path that shows the same page again
+	Watch    string    // path of its events; "" when nothing more can change
+	Revision string    // of what the page shows
+	Now      time.Time // of the hub's clock, for the countdown
+}
+
+// ListPage is a person's list, in the order of its sections.
 type ListPage struct {
 	Page
-	Open, Past         []*hub.Card
-	MoreOpen, MorePast string // where the next page begins; "" for the last
-	Paged              bool   // this is not the first page
+	Show     string // one of [Shows]
+	Tabs     []Link
+	Filters  []Filter
+	Filtered bool   // some filter is set
+	Clear    string // path of the same list without filters
+	Sections []Section
+	Paged    bool   // this is not the first page
+	Newest   string // path of the first one
+}
+
+// Shows are the ways to look at the list: "" is what waits and what was decided
+// lately, "open" only what waits, "answered" what the person decided, "all"
+// everything.
+func Shows() []string { return []string{"", "open", "answered", "all"} }
+
+// Section is a run of messages, newest first.
+type Section struct {
+	Kind string // "open", "past", "answered" or "all": which words go with it
+	Rows []*hub.Card
+	More string // path of the next page; "" for the last
+	// Looked is how far a search went when it gave up before it had a page
+	// full; More continues it. Zero: it did not.
+	Looked int
+}
+
+// Filter is one of the selects above the list.
+type Filter struct {
+	Name, Label string
+	Choices     []Choice
+}
+
+// Link leads somewhere. Current is where one is.
+type Link struct {
+	Label, Href string
+	Current     bool
 }
 
 // ItemPage is one message.
@@ -49,7 +92,7 @@ type ItemPage struct {
 
 // CanRespond reports whether the page shows anything to send.
 func (p *ItemPage) CanRespond() bool {
-	return p.Card.Status == ma2h.Open && p.Card.MayAnswer
+	return p.Card.Status == ma2h.Open && p.Card.MayAnswer && !p.Card.Hidden && !Over(p.Card)
 }
 
 // IsAsk, IsTask and IsInput tell the forms apart.
@@ -61,26 +104,45 @@ func (p *ItemPage) IsTask() bool { return p.Card.Type == ma2h.Task }
 // IsInput reports an ask that wants a form filled in.
 func (p *ItemPage) IsInput() bool { return p.IsAsk() && p.Card.Mode == ma2h.Input }
 
-// Decided reports whether the page shows how the message ended.
-func (p *ItemPage) Decided() bool { return p.Card.Decision != nil }
-
-// Mine is what the hub said to the reader, when the reader decided this.
-func (p *ItemPage) Mine() string {
-	d := p.Card.Decision
-	if d == nil || p.Person == nil || d.Actor != p.Person.Actor() {
-		return ""
+// Offered returns the choices that an ask gave, when the page shows them without
+// buttons.
+func (p *ItemPage) Offered() []hub.CardOption {
+	if !p.IsAsk() || p.Card.Hidden {
+		return nil
 	}
-	o := hub.Outcome{Kind: hub.Accepted, Decision: d, Status: d.Resolution, Verb: hub.Verb(d.Resolution)}
-	return Outcome(o, p.Person)
+	return p.Card.Options
+}
+
+// Chosen is the position of the option that was decided on, 0 for none.
+func (p *ItemPage) Chosen() int {
+	if p.Card.Decision == nil {
+		return 0
+	}
+	return p.Card.Decision.Option
+}
+
+// Wanted names the fields of a form that nobody filled in.
+func (p *ItemPage) Wanted() []string {
+	if p.Card.Hidden || p.Card.Decision != nil && len(p.Card.Decision.Values) > 0 {
+		return nil
+	}
+	var names []string
+	for _, f := range p.Card.Fields {
+		names = append(names, f.Title)
+	}
+	return names
 }
 
 // Notice is said at the top of the page.
 type Notice struct {
 	Good bool
 	Text string
-	// Kind picks words that the template owns, instead of Text: "saved", "mend"
-	// (fields are marked), or "unknown" (nothing is known to be recorded).
+	// Kind picks words that the template owns, instead of Text: "recorded",
+	// "saved", "mend" (fields are marked), or "unknown" (nothing is known to be
+	// recorded).
 	Kind string
+	// Mend leads to the fields that are marked; the label says what is wrong.
+	Mend []Link
 }
 
 // FormField is a field of an input ask as the form shows it.
@@ -94,6 +156,38 @@ type FormField struct {
 	Error   string
 	Hint    string
 	Zone    string // whose clock a date and time is read by
+	Seconds bool   // a time is given to the second
+}
+
+// DescribedBy lists the ids of what is said about the control.
+func (f FormField) DescribedBy() string {
+	var ids []string
+	for _, s := range []struct {
+		there bool
+		id    string
+	}{
+		{f.Description != "", "about"}, {f.Hint != "", "hint"}, {f.Sensitive, "secret"}, {f.Zone != "", "zone"}, {f.Error != "", "error"},
+	} {
+		if s.there {
+			ids = append(ids, f.ID+"-"+s.id)
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+// InputMode is the keyboard that a phone shows. The browser checks nothing by it,
+// so that it never refuses what the hub would take. A number keyboard has no
+// minus sign everywhere.
+func (f FormField) InputMode() string {
+	switch {
+	case f.Control == "email" || f.Control == "url":
+		return f.Control
+	case f.Control != "number" || f.Minimum == "" || strings.HasPrefix(f.Minimum, "-"):
+		return ""
+	case f.Type == hub.FieldInteger:
+		return "numeric"
+	}
+	return "decimal"
 }
 
 // Choice is one value of a field that has a few.
@@ -106,7 +200,8 @@ type Choice struct {
 // long one is folded, with a summary to open it by.
 type Part struct {
 	Text    string
-	Cut     bool // Text is not all of it
+	Cut     bool   // this is not all of it
+	Raw     string // path that shows all of it as plain text
 	Tree    *Node
 	File    *FileLink
 	Fold    bool
@@ -133,7 +228,8 @@ func TextPart(s string, max int) Part {
 
 // DataPart lays out JSON.
 func DataPart(v jsontext.Value) Part {
-	p := Part{Tree: Tree(v)}
+	tree, cut := readTree(v)
+	p := Part{Tree: tree, Cut: cut}
 	p.Fold = p.Tree.size() > foldNodes
 	var names []string
 	for _, k := range p.Tree.Kids {
@@ -191,6 +287,9 @@ func ProblemKinds() []string {
 func Hint(f hub.Field) string {
 	var s []string
 	add := func(format string, a ...any) { s = append(s, fmt.Sprintf(format, a...)) }
+	if len(f.Enum) > 0 || f.Type == hub.FieldBoolean {
+		return "" // the choices say it
+	}
 	switch {
 	case f.MinLength > 0 && f.MaxLength > 0 && f.MinLength == f.MaxLength:
 		add("exactly %d characters", f.MinLength)

@@ -63,37 +63,6 @@ func Asker(c *hub.Card) string {
 	return strings.Join(parts, " · ")
 }
 
-// Deadline says until when and what happens then: "answer by 18:00 (in 2 h
-// 10 min), then: Hold for review". It is empty for a notify and for what is no
-// longer open.
-func Deadline(c *hub.Card) string {
-	if c.Status != ma2h.Open {
-		return ""
-	}
-	if c.ExpiresAt.IsZero() {
-		return "no deadline"
-	}
-	verb := "answer by "
-	if c.Type == ma2h.Task {
-		verb = "do it by "
-	}
-	return verb + Clock(c.ExpiresAt, c.Reader) + " (" + In(c.ExpiresAt) + "), then: " + Then(c)
-}
-
-// Then says what happens when nobody answers: the default's label or values, or
-// that it expires.
-func Then(c *hub.Card) string {
-	switch {
-	case c.OnExpire != "":
-		return short(c.OnExpire)
-	case len(c.OnExpireValues) > 0:
-		return Values(c.OnExpireValues)
-	case c.Type == ma2h.Task:
-		return "it expires, not done"
-	}
-	return "it expires without an answer"
-}
-
 // Values writes the fields of a form on one line: "Release note: fixes; Notify
 // users: yes".
 func Values(vs []hub.NamedValue) string {
@@ -145,6 +114,28 @@ func Decision(d *hub.Decision, reader *hub.Person) string {
 	return ""
 }
 
+// Verdict is a decision as a page lays it out: the head is what counts, and the
+// line below it, which may be empty, says the rest without repeating the head.
+type Verdict struct{ Head, Line string }
+
+// Decided lays out a decision by the reader's clock. A form's values stand
+// apart and are in neither.
+func Decided(d *hub.Decision, reader *hub.Person) Verdict {
+	if d == nil {
+		return Verdict{}
+	}
+	bare := *d
+	bare.Values = nil
+	switch {
+	case d.Resolution == ma2h.Answered && d.Choice != "":
+		bare.Choice = ""
+		return Verdict{Head: Line(d.Choice), Line: Decision(&bare, reader)}
+	case d.Resolution == ma2h.Expired && d.Defaulted && len(d.Values) > 0:
+		return Verdict{Head: Decision(&bare, reader), Line: "These values were applied:"}
+	}
+	return Verdict{Head: Decision(&bare, reader)}
+}
+
 func decider(d *hub.Decision, reader *hub.Person) string {
 	switch {
 	case reader != nil && d.Actor == reader.Actor():
@@ -180,7 +171,7 @@ func Outcome(o hub.Outcome, reader *hub.Person) string {
 		return "Your answer is noted and waits for somebody to confirm it. Nothing is decided yet."
 	case hub.AlreadyResolved:
 		if o.Reason == hub.ReasonNotify || o.Status == ma2h.Delivered {
-			return refusal(hub.ReasonNotify, o.May)
+			return refusal(hub.ReasonNotify, nil)
 		}
 		s := Decision(o.Decision, reader)
 		if s == "" {
@@ -189,6 +180,9 @@ func Outcome(o hub.Outcome, reader *hub.Person) string {
 		return s + " Your click changed nothing."
 	case hub.Unclear:
 		return unclear(o)
+	}
+	if o.Reason == hub.ReasonNotAllowed {
+		return OnlyThese(o.May, o.MayTeam)
 	}
 	return refusal(o.Reason, o.May)
 }
@@ -230,7 +224,7 @@ func unclear(o hub.Outcome) string {
 func refusal(r hub.Reason, may []string) string {
 	switch r {
 	case hub.ReasonNotAllowed:
-		return OnlyThese(may)
+		return OnlyThese(may, "")
 	case hub.ReasonNotFound:
 		return "There is no such message for you. Nothing has been recorded."
 	case hub.ReasonUnknownPerson:
@@ -247,15 +241,25 @@ func refusal(r hub.Reason, may []string) string {
 	return "This was not accepted. Nothing has been recorded."
 }
 
-// OnlyThese says who may answer, to somebody who may not.
-func OnlyThese(may []string) string {
+// OnlyThese says who may answer, to somebody who may not. team is what they are
+// together, "" for no one team.
+func OnlyThese(may []string, team string) string {
 	switch len(may) {
 	case 0:
 		return "Nobody here can answer this; only the agent itself can close it."
 	case 1:
 		return "Only " + short(may[0]) + " can answer this. Ask them."
 	}
-	return "Only " + Names(may) + " can answer this. Ask one of them."
+	return "Only " + Group(may, team) + " can answer this. Ask one of them."
+}
+
+// Group names several people, by their team if they are one: "oncall (Alice Ng,
+// Bob Roy)".
+func Group(names []string, team string) string {
+	if team == "" {
+		return Names(names)
+	}
+	return short(team) + " (" + Names(names) + ")"
 }
 
 // maxNames is how many names a sentence lists.

@@ -28,11 +28,11 @@ func (c *Channel) act(verb hub.Verb) func(http.ResponseWriter, *http.Request, *s
 		a.Receipt = hub.Receipt{Channel: Name, Key: receiptKey(r, s, verb), Evidence: s.evidence(userAgent(r)), Reusable: true}
 		out, err := c.desk.Answer(r.Context(), a)
 		if err == nil && out.Kind == hub.Accepted {
-			to := itemPath(a.MessageID)
+			to := "?recorded"
 			if verb == hub.VerbTick {
-				to += "?saved"
+				to = "?saved"
 			}
-			http.Redirect(w, r, to, http.StatusSeeOther)
+			http.Redirect(w, r, itemPath(a.MessageID)+to, http.StatusSeeOther)
 			return
 		}
 		if err != nil {
@@ -59,8 +59,8 @@ func (c *Channel) showOutcome(w http.ResponseWriter, r *http.Request, s *session
 		Good: out.Kind == hub.Counted || out.Kind == hub.Held,
 		Text: templates.Outcome(out, s.person),
 	}
-	if out.Kind == hub.Unclear && placeErrors(p, out.Fields) {
-		p.Notice.Kind = "mend"
+	if out.Kind == hub.Unclear && p.CanRespond() {
+		placeErrors(p, out.Fields)
 	}
 	c.render(w, r, statusOf(out), "item", p)
 }
@@ -146,24 +146,32 @@ func keepTyped(p *templates.ItemPage, r *http.Request, who *hub.Person) {
 	}
 }
 
-// placeErrors puts each complaint at its field, and reports whether all found
-// one.
-func placeErrors(p *templates.ItemPage, errs []hub.FieldError) bool {
+// placeErrors puts each complaint at its field, lists them all with a link to
+// the field. Where one finds no place, the notice says them all.
+func placeErrors(p *templates.ItemPage, errs []hub.FieldError) {
 	p.Errors = map[string]string{}
 	placed := len(errs) > 0
+	var mend []templates.Link
 	for _, e := range errs {
 		i := slices.IndexFunc(p.Fields, func(f templates.FormField) bool { return f.Field.Name == e.Field })
 		switch {
 		case i >= 0:
 			p.Fields[i].Error = e.Msg
+			mend = append(mend, templates.Link{Label: templates.Line(p.Fields[i].Title + ": " + e.Msg), Href: "#" + p.Fields[i].ID})
 		case e.Field == "comment" || e.Field == "value" || e.Field == "checklist":
 			p.Errors[e.Field] = e.Msg
+			mend = append(mend, templates.Link{Label: names[e.Field] + ": " + e.Msg, Href: "#" + e.Field})
 		default:
 			placed = false
 		}
 	}
-	return placed
+	if placed {
+		p.Notice.Kind, p.Notice.Mend = "mend", mend
+	}
 }
+
+// names are what the page calls what is not a field of the agent's form.
+var names = map[string]string{"comment": "Comment", "value": "Choice", "checklist": "Steps"}
 
 // receiptKey names one sending of one form. The nonce makes a double click one
 // answer; what was sent is in the key too, so that a form that was mended and

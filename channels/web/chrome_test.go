@@ -166,7 +166,7 @@ func TestBrowser(t *testing.T) {
 			win.run(chromedp.Navigate(w.dir.ReviewURL(ask)))
 			win.typeIn("#comment", "After lunch.")
 			win.click(`button[name=option][value="2"]`)
-			win.want("You answered Hold for review", "After lunch.", "Recorded: Hold for review.")
+			win.want("Recorded.", "Hold for review", "You answered at", "After lunch.")
 
 			win.run(chromedp.Navigate(w.dir.ReviewURL(form)))
 			win.typeIn("#f1", "Fixes")

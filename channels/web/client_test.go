@@ -21,6 +21,7 @@ type visitor struct {
 	origin  string
 	cookies []*http.Cookie
 	header  http.Header // sent with every request
+	remote  string      // where requests come from; "" for anywhere
 }
 
 // reply is one answer of the hub.
@@ -60,6 +61,9 @@ func (v *visitor) do(method, path string, form url.Values) reply {
 	r := httptest.NewRequest(method, v.origin+path, body)
 	for k, vs := range v.header {
 		r.Header[k] = vs
+	}
+	if v.remote != "" {
+		r.RemoteAddr = v.remote
 	}
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

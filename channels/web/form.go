@@ -13,8 +13,11 @@ import (
 // maxRadios is the most choices that are shown side by side; more make a list.
 const maxRadios = 6
 
-// localTime is how a datetime-local control writes a time.
-const localTime = "2006-01-02T15:04"
+// How a datetime-local control writes a time.
+const (
+	localTime        = "2006-01-02T15:04"
+	localTimeSeconds = localTime + ":05"
+)
 
 // formFields lays out an input ask. Controls are named by position, so that no
 // name of the agent's meets one of ours.
@@ -43,6 +46,8 @@ func formFields(card *hub.Card, who *hub.Person) []templates.FormField {
 		}
 		if t.Control == "datetime" {
 			t.Zone = zoneOf(who).String()
+			at, err := time.Parse(time.RFC3339, f.Default)
+			t.Seconds = err == nil && !f.Sensitive && at.Second() != 0
 		}
 		if f.HasDefault && !f.Sensitive {
 			set(&t, toControl(t, f.Default, who))
@@ -65,6 +70,8 @@ func control(f hub.Field) string {
 		return "password"
 	case f.Type == hub.FieldNumber, f.Type == hub.FieldInteger:
 		return "number"
+	case strings.ContainsAny(f.Default, "\r\n"): // one line would lose them
+		return "area"
 	}
 	switch f.Format {
 	case "date":
@@ -115,14 +122,19 @@ func readFields(f url.Values, card *hub.Card, who *hub.Person) map[string]string
 	return out
 }
 
-// fromControl turns a control's value into the schema's. A date and time is by
-// the reader's clock.
+// fromControl turns a control's value into the schema's. What stands as it was
+// proposed goes back exactly so: a control shows line breaks and times in its
+// own way. A date and time is by the reader's clock; one that the clock leaps
+// over stays as it was typed, and the hub refuses it.
 func fromControl(t templates.FormField, v string, who *hub.Person) string {
+	if t.HasDefault && !t.Sensitive && v != "" && v == toControl(t, t.Default, who) {
+		return t.Default
+	}
 	if t.Control != "datetime" {
 		return v
 	}
-	for _, layout := range []string{localTime, localTime + ":05"} {
-		if at, err := time.ParseInLocation(layout, v, zoneOf(who)); err == nil {
+	for _, layout := range []string{localTime, localTimeSeconds} {
+		if at, err := time.ParseInLocation(layout, v, zoneOf(who)); err == nil && at.Format(layout) == v {
 			return at.Format(time.RFC3339)
 		}
 	}
@@ -132,11 +144,14 @@ func fromControl(t templates.FormField, v string, who *hub.Person) string {
 // toControl does the reverse, for a proposed value.
 func toControl(t templates.FormField, v string, who *hub.Person) string {
 	if t.Control != "datetime" {
-		return v
+		return strings.ReplaceAll(v, "\r\n", "\n")
 	}
 	at, err := time.Parse(time.RFC3339, v)
 	if err != nil {
 		return ""
+	}
+	if t.Seconds {
+		return at.In(zoneOf(who)).Format(localTimeSeconds)
 	}
 	return at.In(zoneOf(who)).Format(localTime)
 }

@@ -17,7 +17,7 @@ const maxForm = 256 << 10
 // fields of an ask is far below.
 const maxParts = 2000
 
-const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 // secure sets the headers of every answer.
 func secure(h http.Header) {
@@ -100,8 +100,7 @@ func origin(u string) string {
 
 // base fills in what every page has.
 func (c *Channel) base(s *session, item string) templates.Page {
-	path, _ := c.set.CSS()
-	p := templates.Page{CSS: path, SignOut: "/signout"}
+	p := templates.Page{CSS: c.set.CSS().Path, JS: c.set.JS().Path, SignOut: "/signout"}
 	if s == nil {
 		return p
 	}

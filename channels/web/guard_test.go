@@ -199,7 +199,7 @@ func TestHeaders(t *testing.T) {
 	id := w.submit(nil)
 	v := w.visit("alice", "")
 	want := map[string]string{
-		"Content-Security-Policy":    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+		"Content-Security-Policy":    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 		"Referrer-Policy":            "no-referrer",
 		"X-Content-Type-Options":     "nosniff",
 		"X-Robots-Tag":               "noindex",
@@ -216,7 +216,10 @@ func TestHeaders(t *testing.T) {
 				t.Errorf("%s: %s is %q", name, k, got.Header.Get(k))
 			}
 		}
-		wantNoText(t, got, "<script", " style=")
+		wantNoText(t, got, "<script>", " style=", " onclick=", "javascript:")
+		if n := strings.Count(got.body, "<script"); n != strings.Count(got.body, `<script src="/assets/web.js?v=`) {
+			t.Errorf("%s: %d scripts", name, n)
+		}
 	}
 	_, css, _ := strings.Cut(replies["list"].body, `rel="stylesheet" href="`)
 	css, _, _ = strings.Cut(css, `"`)

@@ -48,6 +48,7 @@ func newWorld(t *testing.T, publicURL string) *world {
 			"bob":   {ID: "bob", Name: "Bob Roy", Location: time.UTC},
 			"carol": {ID: "carol", Name: "Carol Diaz", Location: time.UTC},
 		},
+		Teams:  map[string][]string{"oncall": {"alice", "bob"}},
 		Agents: map[string]*hub.Agent{"deploybot/dev-team": {ID: "deploybot/dev-team"}},
 		Limits: hub.DefaultLimits,
 		Routes: []hub.Route{{

@@ -179,7 +179,7 @@ func TestRealProvider(t *testing.T) {
 		t.Errorf("cookies: %v", v.cookies)
 	}
 	wantText(t, v.get("/"), "Alice Ng", "Ship web-app 2.3 to production?")
-	wantText(t, v.send(id, "answer", url.Values{"option": {"1"}}), "You answered Ship to prod now")
+	wantText(t, v.send(id, "answer", url.Values{"option": {"1"}}), "Ship to prod now You answered at")
 	events, err := w.hub.Events(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)

@@ -1,75 +1,17 @@
 package web
 
 import (
+	"io"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
 	"beckon/templates"
 )
-
-// Rows on one page of the list.
-const (
-	openRows = 50
-	pastRows = 20
-)
-
-func (c *Channel) showList(w http.ResponseWriter, r *http.Request) {
-	s := c.session(r, "")
-	if s == nil {
-		c.signInPage(w, r)
-		return
-	}
-	q := r.URL.Query()
-	before, past := q.Get("before"), q.Get("past")
-	p := &templates.ListPage{Page: c.base(s, ""), Paged: before != "" || past != ""}
-	open, err := c.desk.List(r.Context(), s.Person, hub.ListQuery{Person: s.Person, Open: true, Before: before, Limit: openRows + 1})
-	if err != nil {
-		c.fail(w, r, "list", err)
-		return
-	}
-	if len(open) > openRows {
-		open = open[:openRows]
-		p.MoreOpen = open[openRows-1].MessageID
-	}
-	p.Open = open
-	if before == "" { // older open ones have a page to themselves
-		if err := c.pastRows(r, s, past, p); err != nil {
-			c.fail(w, r, "list", err)
-			return
-		}
-	}
-	if past != "" {
-		p.Open, p.MoreOpen = nil, ""
-	}
-	c.render(w, r, http.StatusOK, "list", p)
-}
-
-// pastRows collects what is no longer open, over a few pages of everything at
-// most: somebody with thousands of open messages still gets an answer.
-func (c *Channel) pastRows(r *http.Request, s *session, before string, p *templates.ListPage) error {
-	for range 5 {
-		all, err := c.desk.List(r.Context(), s.Person, hub.ListQuery{Person: s.Person, Before: before, Limit: 100})
-		if err != nil {
-			return err
-		}
-		for _, card := range all {
-			before = card.MessageID
-			if card.Status == ma2h.Open {
-				continue
-			}
-			if p.Past = append(p.Past, card); len(p.Past) == pastRows {
-				p.MorePast = before
-				return nil
-			}
-		}
-		if len(all) < 100 {
-			return nil
-		}
-	}
-	p.MorePast = before
-	return nil
-}
 
 func (c *Channel) showItem(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
@@ -83,9 +25,7 @@ func (c *Channel) showItem(w http.ResponseWriter, r *http.Request) {
 		c.itemError(w, r, err)
 		return
 	}
-	if r.URL.Query().Has("saved") && p.Card.Status == ma2h.Open {
-		p.Notice = &templates.Notice{Good: true, Kind: "saved"}
-	}
+	p.Notice = flash(r.URL.Query(), p.Card, s.person)
 	c.render(w, r, http.StatusOK, "item", p)
 }
 
@@ -98,15 +38,44 @@ func (c *Channel) itemError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
+// flashFor is how long after an answer its page says that it is recorded, when
+// the address still asks for it.
+const flashFor = 2 * time.Minute
+
+// flash says what has just been recorded. The address asks for it after a form
+// was accepted, and changes nothing by that: it only shows what is true.
+func flash(q url.Values, card *hub.Card, who *hub.Person) *templates.Notice {
+	d := card.Decision
+	switch {
+	case q.Has("recorded") && d != nil && d.Actor == who.Actor() && time.Since(d.At) < flashFor:
+		return &templates.Notice{Good: true, Kind: "recorded"}
+	case q.Has("saved") && card.Status == ma2h.Open:
+		return &templates.Notice{Good: true, Kind: "saved"}
+	}
+	return nil
+}
+
+// live is what keeps a page up to date.
+func live(self, watch, revision string) templates.Live {
+	return templates.Live{Self: self, Watch: watch, Revision: revision, Now: time.Now()}
+}
+
 // item reads a message and lays it out for the page.
 func (c *Channel) item(r *http.Request, s *session, id string) (*templates.ItemPage, error) {
 	card, err := c.desk.Card(r.Context(), id, s.Person, hub.Page)
 	if err != nil {
 		return nil, err
 	}
+	path := itemPath(id)
 	p := &templates.ItemPage{
-		Page: c.base(s, id), Card: card, Nonce: newID(), Action: itemPath(id), Steps: card.Checklist,
-		Fields: formFields(card, s.person), Parts: parts(card.Context),
+		Page: c.base(s, id), Card: card, Nonce: newID(), Action: path, Steps: card.Checklist,
+		Fields: formFields(card, s.person), Parts: parts(card.Context, path),
+	}
+	p.Live = live(path, "", itemRevision(card))
+	if card.Status == ma2h.Open {
+		p.Watch = path + "/watch"
+	} else if card.Decision != nil && card.Decision.Checklist != nil {
+		p.Steps = card.Decision.Checklist
 	}
 	events, err := c.desk.History(r.Context(), id, s.Person)
 	if err != nil {
@@ -120,19 +89,57 @@ func (c *Channel) item(r *http.Request, s *session, id string) (*templates.ItemP
 // maxText is how many runes of a text part the page shows.
 const maxText = 100_000
 
-func parts(in []hub.CardPart) []templates.Part {
-	var out []templates.Part
-	for _, p := range in {
+func parts(in []hub.CardPart, path string) []templates.Part {
+	out := make([]templates.Part, 0, len(in))
+	for i, p := range in {
+		var t templates.Part
 		switch {
 		case p.File != nil:
-			out = append(out, templates.Part{File: fileLink(p.File)})
+			t.File = fileLink(p.File)
 		case len(p.Data) > 0:
-			out = append(out, templates.DataPart(p.Data))
+			t = templates.DataPart(p.Data)
 		default:
-			out = append(out, templates.TextPart(p.Text, maxText))
+			t = templates.TextPart(p.Text, maxText)
 		}
+		if t.Cut {
+			t.Raw = path + "/part/" + strconv.Itoa(i+1)
+		}
+		out = append(out, t)
 	}
 	return out
+}
+
+// showPart shows all of a piece of context as plain text: what the page cuts
+// is one click away.
+func (c *Channel) showPart(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	s := c.session(r, id)
+	if s == nil {
+		c.signInPage(w, r)
+		return
+	}
+	card, err := c.desk.Card(r.Context(), id, s.Person, hub.Page)
+	if err != nil {
+		c.itemError(w, r, err)
+		return
+	}
+	n, err := strconv.Atoi(r.PathValue("n"))
+	if err != nil || n < 1 || n > len(card.Context) || card.Context[n-1].File != nil || card.Hidden {
+		c.problem(http.StatusNotFound, "not-found")(w, r)
+		return
+	}
+	text := card.Context[n-1].Text
+	if data := card.Context[n-1].Data; len(data) > 0 {
+		pretty := slices.Clone(data)
+		if pretty.Indent() != nil {
+			pretty = data
+		}
+		text = string(pretty)
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if r.Method != http.MethodHead {
+		_, _ = io.WriteString(w, templates.Text(text)) //nolint:gosec // plain text, and the browser may not guess otherwise
+	}
 }
 
 func fileLink(f *ma2h.File) *templates.FileLink {

@@ -47,6 +47,8 @@ type Channel struct {
 	log   *slog.Logger
 	login *login // nil: there is no company login
 	links *links
+
+	streams *streams
 }
 
 // New makes the channel; it returns nil when the section is at fault, having
@@ -56,7 +58,7 @@ func New(s hub.Section, desk hub.Desk) hub.Channel {
 	if s.Decode != nil && !s.Decode(&conf) {
 		return nil
 	}
-	c := &Channel{desk: desk, log: desk.Log(), links: newLinks()}
+	c := &Channel{desk: desk, log: desk.Log(), links: newLinks(), streams: newStreams()}
 	var err error
 	if c.set, err = templates.New(cmp.Or(conf.Templates, s.Templates)); err != nil && s.Errorf != nil {
 		s.Errorf("templates", "%v", err)
@@ -87,17 +89,21 @@ func (c *Channel) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, erro
 func (c *Channel) Handlers() map[string]http.Handler {
 	const item = "/i/{id}"
 	h := map[string]http.Handler{
-		"GET /{$}":            c.page(c.showList),
-		"GET " + item:         c.page(c.showItem),
-		"GET /assets/web.css": http.HandlerFunc(c.css),
-		"/i/":                 c.page(c.problem(http.StatusNotFound, "not-found")),
-		"/l/":                 c.page(c.problem(http.StatusNotFound, "not-found")),
+		"GET /{$}":                  c.page(c.showList),
+		"GET /watch":                c.page(c.watchList),
+		"GET " + item:               c.page(c.showItem),
+		"GET " + item + "/watch":    c.page(c.watchItem),
+		"GET " + item + "/part/{n}": c.page(c.showPart),
+		"GET /assets/web.css":       asset(c.set.CSS(), "text/css"),
+		"GET /assets/web.js":        asset(c.set.JS(), "text/javascript"),
+		"/i/":                       c.page(c.problem(http.StatusNotFound, "not-found")),
+		"/l/":                       c.page(c.problem(http.StatusNotFound, "not-found")),
 	}
 	for action, verb := range actions {
 		h["POST "+item+"/"+action] = c.form(c.act(verb))
 		h[item+"/"+action] = c.page(c.notAllowed("POST"))
 	}
-	for _, p := range []string{"/{$}", item, "/assets/web.css"} {
+	for _, p := range []string{"/{$}", "/watch", item, item + "/watch", item + "/part/{n}", "/assets/web.css", "/assets/web.js"} {
 		h[p] = c.page(c.notAllowed("GET, HEAD"))
 	}
 	maps.Copy(h, c.signInRoutes())
@@ -113,15 +119,18 @@ var actions = map[string]hub.Verb{
 	"tick":     hub.VerbTick,
 }
 
-func (c *Channel) css(w http.ResponseWriter, r *http.Request) {
-	path, body := c.set.CSS()
-	h := w.Header()
-	secure(h)
-	h.Set("Content-Type", "text/css; charset=utf-8")
-	if strings.HasSuffix(path, "?"+r.URL.RawQuery) {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	} else {
-		h.Set("Cache-Control", "no-cache")
-	}
-	_, _ = w.Write(body)
+// asset serves a file that pages link. A browser keeps the one that it was
+// linked by for good, since another content has another path.
+func asset(a templates.Asset, contentType string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		secure(h)
+		h.Set("Content-Type", contentType+"; charset=utf-8")
+		if strings.HasSuffix(a.Path, "?"+r.URL.RawQuery) {
+			h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		} else {
+			h.Set("Cache-Control", "no-cache")
+		}
+		_, _ = w.Write(a.Body)
+	})
 }

@@ -55,11 +55,11 @@ func TestAnswerSelect(t *testing.T) {
 	wantText(t, list, "Ship web-app 2.3", "deploybot/dev-team · web-app · high", "then: Hold for review")
 
 	page := v.get("/i/" + id)
-	wantText(t, page, "Ship to prod now Deploy immediately.", "Applied if nobody answers", "Asked of: Alice Ng, Bob Roy", id)
+	wantText(t, page, "Ship to prod now Deploy immediately.", "Applied if nobody answers", "Asked of: oncall (Alice Ng, Bob Roy)", id)
 
 	after := v.send(id, "answer", url.Values{"option": {"2"}, "comment": {"After\r\nlunch."}})
 	wantStatus(t, after, http.StatusOK)
-	wantText(t, after, "Hold for review You answered Hold for review at", "on the page", "After lunch.", "Recorded: Hold for review.")
+	wantText(t, after, "Recorded.", "Hold for review You answered at", "on the page", "After lunch.", "Wait for a human PR review. Chosen")
 	wantNoText(t, after, "<button class=\"choice\"")
 
 	m := w.message(id)
@@ -130,7 +130,7 @@ func TestDecline(t *testing.T) {
 	w := newWorld(t, base)
 	id := w.submit(nil)
 	got := w.visit("bob", id).send(id, "decline", url.Values{"reason": {"Not mine."}})
-	wantText(t, got, "Declined You declined at", "Not mine.", "Recorded: declined.")
+	wantText(t, got, "Recorded.", "You declined at", "Not mine.")
 	if m := w.message(id); m.Status != ma2h.Declined {
 		t.Errorf("status %s", m.Status)
 	}
@@ -206,10 +206,10 @@ func TestMayNotAnswer(t *testing.T) {
 	id := w.submit(nil)
 	v := w.visit("carol", "")
 	page := v.get("/i/" + id)
-	wantText(t, page, "You can read this. Only Alice Ng, Bob Roy can answer this.", "Ship to prod now")
+	wantText(t, page, "You can read this. Only oncall (Alice Ng, Bob Roy) can answer this.", "Ship to prod now")
 	got := v.do("POST", "/i/"+id+"/answer", withForm(page.body, url.Values{"option": {"1"}, "nonce": {rand()}}))
 	wantStatus(t, got, http.StatusForbidden)
-	wantText(t, got, "Only Alice Ng, Bob Roy can answer this. Ask one of them.")
+	wantText(t, got, "Only oncall (Alice Ng, Bob Roy) can answer this. Ask one of them.")
 	if w.message(id).Status != ma2h.Open {
 		t.Error("somebody who may not answer did")
 	}
