@@ -76,7 +76,7 @@ func (c *Config) fingerprint(n *yaml.Node) fingerprint {
 // that of an older config, or refers to a secret that has changed since.
 func (c *Config) ChangedSections(old *Config) (names []string) {
 	for name := range c.Sections {
-		if c.prints[name] != old.prints[name] {
+		if _, there := old.Sections[name]; !there || c.prints[name] != old.prints[name] {
 			names = append(names, name)
 		}
 	}
