@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 
 	"beckon/channels/web"
 	"beckon/hub"
+	"beckon/hub/outbox"
 	"beckon/hub/store"
 	"beckon/hub/waiter"
 )
@@ -22,14 +25,22 @@ func (idle) Due(string, time.Time) {}
 
 // world is a real hub over a real store, with the page as its channel.
 type world struct {
-	t    *testing.T
-	hub  *hub.Hub
-	dir  *hub.Directory
-	desk hub.Desk
-	page hub.Channel
+	t     *testing.T
+	store *store.Store
+	hub   *hub.Hub
+	dir   *hub.Directory
+	desk  hub.Desk
+	page  hub.Channel
 }
 
 func newWorld(t *testing.T, publicURL string) *world {
+	t.Helper()
+	return buildWorld(t, publicURL, false)
+}
+
+// buildWorld makes a world; a busy one gets its deliveries done, so that copies
+// are recorded and time runs out by itself.
+func buildWorld(t *testing.T, publicURL string, busy bool) *world {
 	t.Helper()
 	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "beckon.db"), store.Options{Synchronous: "OFF"})
 	if err != nil {
@@ -59,13 +70,29 @@ func newWorld(t *testing.T, publicURL string) *world {
 		}},
 		Channels: map[string]bool{"web": true},
 	}
-	w := &world{t: t, dir: dir}
+	w := &world{t: t, dir: dir, store: st}
+	var box hub.Outbox = idle{}
+	real := outbox.New(st, outbox.Options{Lanes: []outbox.Lane{{Name: hub.LaneClock}, {Name: web.Name}}})
+	if busy {
+		box = real
+	}
 	w.hub = hub.New(hub.Options{
-		Store: st, Notifier: waiter.New(), Outbox: idle{}, Keys: hub.KeyRing{make([]byte, hub.MinKeyBytes)},
+		Store: st, Notifier: waiter.New(), Outbox: box, Keys: hub.KeyRing{make([]byte, hub.MinKeyBytes)},
 	}, dir)
 	w.desk = w.hub.Desk(web.Name)
 	w.page = web.New(hub.Section{}, w.desk)
 	w.hub.SetChannels(map[string]hub.Channel{web.Name: w.page})
+	if busy {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		done := make(chan error, 1)
+		go func() { done <- real.Run(ctx, w.hub) }()
+		t.Cleanup(func() {
+			cancel()
+			if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("outbox: %v", err)
+			}
+		})
+	}
 	return w
 }
 
