@@ -1,0 +1,5 @@
+package fakeslack
+
+import "net/http"
+
+func (s *Server) routePage(*http.ServeMux) {}
