@@ -64,6 +64,7 @@ type commands struct {
 	Serve  serveCmd  `cmd:"" help:"Run the hub."`
 	Init   initCmd   `cmd:"" help:"Write a config and a key to begin with, and say how to go on."`
 	Check  checkCmd  `cmd:"" help:"Say what is wrong with a config, and who would be asked, where and when."`
+	Config configCmd `cmd:"" help:"Explain every key of the config, or one."`
 	Link   linkCmd   `cmd:"" help:"Make a personal link for somebody to sign in by."`
 	Token  tokenCmd  `cmd:"" help:"Make a credential for an agent or an operator."`
 	Ask    askCmd    `cmd:"" help:"Ask people for a decision."`
