@@ -61,6 +61,7 @@ func markdown(src string, maxIn, maxOut int) template.HTML {
 	)
 	source := []byte(src)
 	doc := md.Parser().Parse(text.NewReader(source))
+	levelHeadings(doc)
 	out := &boundedBuffer{max: maxOut}
 	if err := md.Renderer().Render(out, source, doc); err != nil || out.full {
 		// Half an element can't be shown; the plain text can.
@@ -161,9 +162,21 @@ func renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.Wal
 	return ast.WalkContinue, nil
 }
 
-// renderHeading keeps the agent's headings below the page's own title.
+// levelHeadings puts the agent's headings below the page's own title, without
+// leaving out a level: whoever listens to a page finds their way by them.
+func levelHeadings(doc ast.Node) {
+	above := 1
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if h, ok := n.(*ast.Heading); ok && entering {
+			h.Level = min(h.Level+1, above+1, 6)
+			above = h.Level
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
 func renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	level := min(n.(*ast.Heading).Level+2, 6)
+	level := n.(*ast.Heading).Level
 	if entering {
 		fmt.Fprintf(w, "<h%d>", level)
 	} else {

@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"beckon/hub"
-	"beckon/hub/ma2h"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -57,8 +55,13 @@ func serve(t *testing.T) *world {
 	t.Helper()
 	mux := http.NewServeMux()
 	srv := httptest.NewServer(mux)
-	t.Cleanup(srv.Close)
-	w := newWorld(t, srv.URL)
+	w := buildWorld(t, srv.URL, true)
+	t.Cleanup(func() { // before the world ends; streams end with the server
+		if err := srv.Config.Shutdown(context.Background()); err != nil {
+			t.Errorf("shut down: %v", err)
+		}
+		srv.Close()
+	})
 	for pattern, h := range w.page.(hub.HTTPHandler).Handlers() {
 		mux.Handle(pattern, h)
 	}
@@ -149,118 +152,39 @@ func (w *window) shot(what string) {
 	}
 }
 
-// People answer in a real browser, with JavaScript and without.
-func TestBrowser(t *testing.T) {
-	browser := startChrome(t)
-	for _, js := range []bool{true, false} {
-		t.Run(fmt.Sprintf("javascript=%v", js), func(t *testing.T) {
-			w := serve(t)
-			win := open(t, browser, "flow", 360, tell(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !js}))
-			ask, form, confirm, no, job := w.submit(nil), w.submit(map[string]any{"request": inputRequest()}),
-				w.submit(map[string]any{"request": map[string]any{"mode": "confirm"}, "title": "Delete the old bucket?"}),
-				w.submit(map[string]any{"title": "One to decline"}), w.submit(task())
+// axePath is where `npm ci` in testdata/axe puts axe-core.
+const axePath = "testdata/axe/node_modules/axe-core/axe.min.js"
 
-			win.run(chromedp.Navigate(w.link("alice", "")))
-			win.want("What waits for you", "Delete the old bucket?")
-
-			win.run(chromedp.Navigate(w.dir.ReviewURL(ask)))
-			win.typeIn("#comment", "After lunch.")
-			win.click(`button[name=option][value="2"]`)
-			win.want("Recorded.", "Hold for review", "You answered at", "After lunch.")
-
-			win.run(chromedp.Navigate(w.dir.ReviewURL(form)))
-			win.typeIn("#f1", "Fixes")
-			win.run(chromedp.Click(chromedp.CSS(`input[name=f2][value=low]`)), chromedp.Click(chromedp.CSS(`input[name=f4][value=true]`)))
-			win.typeIn("#f3", "many")
-			win.typeIn("#f6", "s3cret-value")
-			win.click(".primary")
-			win.want("must be a number")
-			win.run(chromedp.SetAttributeValue(chromedp.CSS("#f3"), "value", "3"))
-			win.typeIn("#f6", "s3cret-value")
-			win.click(".primary")
-			win.want("Fixes", "••••", "You answered")
-
-			win.run(chromedp.Navigate(w.dir.ReviewURL(confirm)))
-			win.click(`button[name=option][value="1"]`)
-			win.want("You answered")
-
-			win.run(chromedp.Navigate(w.dir.ReviewURL(no)), chromedp.Click(chromedp.CSS(".decline summary")))
-			win.typeIn("#reason", "Not mine.")
-			win.click(".decline button")
-			win.want("You declined", "Not mine.")
-
-			win.run(chromedp.Navigate(w.dir.ReviewURL(job)), chromedp.Click(`input[name=step][value="1"]`))
-			win.click(".steps-form button")
-			win.want("Progress saved.")
-			win.run(chromedp.Click(`input[name=step][value="2"]`))
-			win.click(".primary")
-			win.want("You marked it done")
-
-			for id, want := range map[string]ma2h.Status{ask: "answered", form: "answered", confirm: "answered", no: "declined", job: "completed"} {
-				if got := w.message(id).Status; got != want {
-					t.Errorf("%s is %s, want %s", w.message(id).Envelope.Title, got, want)
-				}
-			}
-			win.click(".who button")
-			win.want("Sign in by your link")
-		})
+// axe runs axe-core over the page and reports what it finds.
+func (w *window) axe(source, what string) {
+	w.t.Helper()
+	found := eval(w, chromedp.Evaluate[[]string](source+`;
+		axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v =>
+			v.impact + " " + v.id + ": " + v.help + "\n" + v.nodes.map(n => n.html + "\n" + n.failureSummary).join("\n")))`, chromedp.EvalAwaitPromise))
+	for _, f := range found {
+		w.t.Errorf("%s: %s", what, f)
 	}
 }
 
-// What the page looks like: nothing sticks out at either width, and pictures of
-// it for whoever looks.
-func TestLooks(t *testing.T) {
-	browser := startChrome(t)
-	for _, width := range []int64{360, 1280} {
-		for _, scheme := range []string{"light", "dark"} {
-			name := fmt.Sprintf("%d-%s", width, scheme)
-			t.Run(name, func(t *testing.T) {
-				w := serve(t)
-				win := open(t, browser, name, width, tell(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-				}))
-				looks(w, win)
-			})
+// withScheme shows pages in light or dark.
+func withScheme(scheme string) chromedp.Action[chromedp.Void] {
+	return tell(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+}
+
+// withoutJS turns scripts off, as far as the page goes.
+func withoutJS() chromedp.Action[chromedp.Void] {
+	return tell(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+}
+
+// until waits for a script's expression to become true.
+func (w *window) until(js, why string) {
+	w.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+		if eval(w, chromedp.Evaluate[bool](`Boolean(`+js+`)`)) {
+			return
 		}
 	}
-}
-
-func looks(w *world, win *window) {
-	long := strings.Repeat("Averylongwordthatnobodywouldwrite", 6)
-	ask := w.submit(map[string]any{
-		"expires_at": time.Now().Add(130 * time.Minute).UTC().Format(time.RFC3339),
-		"tags":       []string{"deploy", "migration"},
-		"body": "All checks passed. One migration adds an index on `orders` (about 40 s of lock).\n\n" +
-			"## Why now\n\n- The [release plan](https://example.com/plan) says so\n- ![chart](https://img.example.com/c.png)\n\n" +
-			"| service | change |\n|---|---|\n| web | 2.2 → 2.3 |\n| worker | none |\n\n```\ngo test ./...\nok\n```\n\n" + long,
-		"context": []map[string]any{
-			{"kind": "text", "text": "diff --git a/orders.sql b/orders.sql\n+CREATE INDEX CONCURRENTLY orders_by_day ON orders (day);"},
-			{"kind": "text", "text": strings.Repeat("ok  beckon/hub 0.1s\n", 40)},
-			{"kind": "data", "data": map[string]any{"files": 14, "tests": 812, "risk": map[string]any{"level": "medium", "why": []string{"migration", "lock"}}}},
-			{"kind": "file", "file": map[string]any{"uri": "https://ci.example.com/diff.patch", "name": "diff.patch", "mime_type": "text/x-diff"}},
-		},
-	})
-	form := w.submit(map[string]any{"request": inputRequest(), "title": "What release note should accompany the #142 deploy?"})
-	job := w.submit(task())
-	w.submit(map[string]any{"title": long})
-	win.run(chromedp.Navigate(w.link("alice", "")))
-	win.shot("list")
-	win.run(chromedp.Navigate(w.dir.ReviewURL(ask)))
-	win.shot("ask")
-	win.run(chromedp.Navigate(w.dir.ReviewURL(job)))
-	win.shot("task")
-	win.run(chromedp.Navigate(w.dir.ReviewURL(form)))
-	win.shot("form")
-	win.typeIn("#f1", "Fixes")
-	win.typeIn("#f3", "many")
-	win.click(".primary")
-	win.shot("form-errors")
-	win.run(chromedp.Navigate(w.dir.ReviewURL(ask)))
-	win.typeIn("#comment", "Let's get a human eye on the migration first.")
-	win.click(`button[name=option][value="2"]`)
-	win.shot("decided")
-	win.run(chromedp.Navigate(w.dir.ReviewURL("msg_unknown")))
-	win.shot("problem")
-	win.click(".who button")
-	win.shot("signin")
+	w.t.Fatalf("%s: never happened; the page says\n%s", why, eval(w, chromedp.Text(chromedp.CSS("body"))))
 }

@@ -158,6 +158,26 @@ func task() map[string]any {
 	}
 }
 
+// answer chooses an option for somebody.
+func (w *world) answer(id, person string, option int) {
+	w.t.Helper()
+	o, err := w.desk.Answer(w.t.Context(), hub.Answer{
+		MessageID: id, Actor: "human:" + person, Verb: hub.VerbAnswer, Option: option, Comment: "By " + person + ".",
+		Receipt: hub.Receipt{Key: rand(), Evidence: []byte("{}")},
+	})
+	if err != nil || o.Kind != hub.Accepted {
+		w.t.Fatalf("answer: %+v, %v", o, err)
+	}
+}
+
+// cancel withdraws a message, as its agent does.
+func (w *world) cancel(id string) {
+	w.t.Helper()
+	if _, err := w.hub.Cancel(w.t.Context(), w.dir.Agents["deploybot/dev-team"], id); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // link is a personal link, as the operator's command makes it.
 func (w *world) link(person, id string) string {
 	return web.Link(w.desk.Keys(web.LinkKeys), w.dir.PublicURL, person, id, time.Now().Add(time.Hour))
