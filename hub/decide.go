@@ -57,7 +57,7 @@ func (h *Hub) answer(ctx context.Context, a Answer) (Outcome, error) {
 		if a.Receipt.Key != "" && !a.Receipt.Reusable {
 			r := a.Receipt
 			r.Outcome = o
-			err = h.store.Apply(ctx, &Change{At: now(), Receipt: &r, Cursor: r.Cursor})
+			err = h.apply(ctx, &Change{At: now(), Receipt: &r, Cursor: r.Cursor})
 			if errors.As(err, &seen) {
 				o = seen.Outcome
 				o.Repeated = true

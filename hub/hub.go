@@ -105,7 +105,7 @@ func (h *Hub) decide(ctx context.Context, op, id string, f func(*Snapshot) (*Cha
 		if err != nil || c == nil {
 			return err
 		}
-		err = h.store.Apply(ctx, c)
+		err = h.apply(ctx, c)
 		if errors.Is(err, ErrStale) {
 			continue
 		}
@@ -116,6 +116,16 @@ func (h *Hub) decide(ctx context.Context, op, id string, f func(*Snapshot) (*Cha
 		return nil
 	}
 	return &Error{Code: ma2h.CodeUnavailable, Op: op, Msg: "the message is changing too fast; try again"}
+}
+
+// apply hands a change to the store and waits for what became of it, also when
+// whoever asked has left meanwhile: the change may be committed all the same,
+// and then the outbox, the quota and those who wait must hear of it.
+func (h *Hub) apply(ctx context.Context, c *Change) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return h.store.Apply(context.WithoutCancel(ctx), c)
 }
 
 // committed tells everybody whom a durable change of m concerns; was is the

@@ -114,3 +114,60 @@ func TestLeftTheDirectory(t *testing.T) {
 		t.Errorf("bob: %+v", o)
 	}
 }
+
+// leaving is a real store whose caller leaves while each commit is under way.
+type leaving struct {
+	*store.Store
+	leave func()
+}
+
+func (l *leaving) Apply(ctx context.Context, c *hub.Change) error {
+	l.leave()
+	err := l.Store.Apply(context.WithoutCancel(ctx), c)
+	if ctx.Err() != nil {
+		return ctx.Err() // applied, and nobody was told
+	}
+	return err
+}
+
+// A client that hangs up while its request is being committed leaves nothing
+// behind: deliveries begin at once, polls wake, and its open messages are
+// counted right.
+func TestCallerLeavesDuringCommit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(d *hub.Directory) { d.Limits.OpenMessages = 2 })
+	s := &leaving{Store: w.s}
+	n := &told{}
+	h := hub.New(hub.Options{Store: s, Notifier: n, Outbox: outboxFunc(func() { n.dues++ })}, w.h.Directory())
+	caller := func() context.Context {
+		ctx, cancel := context.WithCancel(t.Context())
+		s.leave = cancel
+		return ctx
+	}
+	for range 4 { // each is stored, and given back, twice
+		d := ask(nil)
+		sub, err := h.Submit(caller(), w.agent(deploybot), d.raw())
+		if err != nil || n.dues == 0 || n.lists != 2 {
+			t.Fatalf("submit: %v, %+v", err, *n)
+		}
+		*n = told{}
+		o, err := h.Desk("web").Answer(caller(), hub.Answer{MessageID: sub.Message.ID, Actor: "human:alice", Verb: hub.VerbAnswer, Option: 1})
+		if err != nil || o.Kind != hub.Accepted || n.wakes != 1 {
+			t.Fatalf("answer: %+v, %v, %+v", o, err, *n)
+		}
+		*n = told{}
+	}
+	for range 2 {
+		if _, err := h.Submit(caller(), w.agent(deploybot), ask(nil).raw()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.Submit(caller(), w.agent(deploybot), ask(nil).raw()); hub.CodeOf(err) != ma2h.CodeRateLimited {
+		t.Errorf("a third open message: %v", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Submit(gone, w.agent(deploybot), ask(nil).raw()); err == nil {
+		t.Error("a caller who had left before was acknowledged")
+	}
+}

@@ -64,7 +64,7 @@ func (h *Hub) submitNew(ctx context.Context, d *Directory, agent *Agent, raw []b
 	}
 	c, err := d.insertion(m, at)
 	if err == nil {
-		err = h.store.Apply(ctx, c)
+		err = h.apply(ctx, c)
 	}
 	if err != nil {
 		if e.Type != ma2h.Notify {
