@@ -34,7 +34,9 @@ const (
 	maxBody        = 4000
 	maxParts       = 2000
 	maxPartText    = 700
+	maxPartLines   = 8
 	maxChoiceList  = 3000
+	maxListed      = 12  // choices that are listed beside the controls
 	maxLabelText   = 200 // of a choice in the list
 	maxDescription = 300
 	maxCommentText = 1500

@@ -32,12 +32,39 @@ func fitsModal(c *hub.Card) bool {
 	}
 	size := 0 // a view holds 250 KB of JSON; an option takes about 200 bytes
 	for _, f := range c.Fields {
-		if f.Sensitive || f.MinLength > maxTextObject || runeLen(f.Default) > maxTextObject {
+		if f.Sensitive || f.MinLength > maxTextObject || !showsProposal(c, f) {
 			return false
 		}
 		size += 5*len(f.Title) + 5*len(f.Description) + 5*len(f.Default) + 600*len(f.Enum)
 	}
 	return size < 150_000
+}
+
+// showsProposal reports whether the field's input begins with exactly what the
+// agent proposed: an ask may forbid to change it.
+func showsProposal(c *hub.Card, f hub.Field) bool {
+	if !f.HasDefault || f.Default == "" {
+		return true
+	}
+	switch el := fieldElement(c, f, "").(type) {
+	case *slackgo.PlainTextInputBlockElement:
+		return el.InitialValue == f.Default && runeLen(f.Default) <= maxTextObject
+	case *slackgo.NumberInputBlockElement:
+		return el.InitialValue != ""
+	case *slackgo.DatePickerBlockElement:
+		return el.InitialDate != ""
+	case *slackgo.DateTimePickerBlockElement:
+		return el.InitialDateTime != 0
+	case *slackgo.EmailTextInputBlockElement:
+		return el.InitialValue != ""
+	case *slackgo.URLTextInputBlockElement:
+		return el.InitialValue != ""
+	case *slackgo.RadioButtonsBlockElement:
+		return el.InitialOption != nil
+	case *slackgo.SelectBlockElement:
+		return el.InitialOption != nil
+	}
+	return false
 }
 
 func fieldBlock(i int) string { return "f" + itoa(i+1) }
@@ -51,7 +78,7 @@ func fieldLabel(f hub.Field, i int) string {
 func fieldInput(c *hub.Card, f hub.Field, i int) *slackgo.InputBlock {
 	id := action{Kind: kindField, Option: i + 1, MessageID: "value"}.id()
 	var words []string
-	for _, s := range []string{line(f.Description, ""), templates.Hint(f), formatHint(f)} {
+	for _, s := range []string{line(f.Description, ""), templates.Hint(f), formatHint(f), cutHint(f)} {
 		if s != "" {
 			words = append(words, s)
 		}
@@ -70,6 +97,23 @@ func formatHint(f hub.Field) string {
 		return ""
 	}
 	return "format: " + cutTo(templates.Line(f.Format), 40)
+}
+
+// cutHint says that a list does not show its values in full.
+func cutHint(f hub.Field) string {
+	for i, v := range f.Enum {
+		if runeLen(templates.Line(enumLabel(f.EnumNames, i, v))) > maxOptionText {
+			return "long values are cut here; the page shows them in full"
+		}
+	}
+	return ""
+}
+
+func enumLabel(names []string, i int, value string) string {
+	if i < len(names) && names[i] != "" {
+		return names[i]
+	}
+	return value
 }
 
 func fieldElement(c *hub.Card, f hub.Field, id string) slackgo.BlockElement {
@@ -184,11 +228,7 @@ func radioOrSelect(id string, f hub.Field, values, names []string) slackgo.Block
 	var options []*slackgo.OptionBlockObject
 	var initial *slackgo.OptionBlockObject
 	for i, v := range values {
-		label := v
-		if i < len(names) && names[i] != "" {
-			label = names[i]
-		}
-		o := slackgo.NewOptionBlockObject(itoa(i+1), plain(cutTo(line(label, "(empty)"), maxOptionText)), nil)
+		o := slackgo.NewOptionBlockObject(itoa(i+1), plain(cutTo(line(enumLabel(names, i, v), "(empty)"), maxOptionText)), nil)
 		options = append(options, o)
 		if f.HasDefault && v == f.Default && initial == nil {
 			initial = o
@@ -258,4 +298,3 @@ func readTime(c *hub.Card, f hub.Field, unix int64) string {
 	}
 	return t.In(loc).Format(time.RFC3339)
 }
-

@@ -40,6 +40,8 @@ type renderer struct {
 	c *hub.Card
 	o renderOptions
 	b *budget
+
+	menu, menuText bool // a select has every choice; and every description
 }
 
 // id names a block.
@@ -56,15 +58,14 @@ func (r *renderer) open() []slackgo.Block {
 	controls := r.controls()
 	small := r.small()
 	list, checks := r.choiceList(), r.checkTexts()
-	body := r.body()
+	verify, body := r.doneWhen(), r.body()
 	parts := r.parts()
 	blocks := join(title, who)
-	if body != nil || parts != nil || list != nil || checks != nil {
+	if middle := join(body, parts, verify, list, checks); len(middle) > 0 {
 		d := slackgo.NewDividerBlock()
 		d.BlockID = r.id("line")
-		blocks = append(blocks, d)
+		blocks = append(append(blocks, d), middle...)
 	}
-	blocks = append(blocks, join(body, parts, list, checks)...)
 	blocks = append(blocks, controls...)
 	return append(blocks, join(r.cutNote(), small)...)
 }
@@ -82,7 +83,12 @@ func (r *renderer) title() slackgo.Block {
 
 // who says who asks, how urgently, until when and what happens then.
 func (r *renderer) who(limit []templates.Piece) slackgo.Block {
-	els := []*slackgo.TextBlockObject{plain(r.b.fit("sender", line(templates.Asker(r.c), "an agent"), maxWho))}
+	asker := *r.c
+	urgent := ""
+	if p := r.c.Priority; p == ma2h.High || p == ma2h.Urgent {
+		asker.Priority, urgent = "", "*"+string(p)+"*"
+	}
+	els := []*slackgo.TextBlockObject{plain(r.b.fit("sender", line(templates.Asker(&asker), "an agent"), maxWho)), r.own(urgent)}
 	own := "" // the hub's own words, up to the next piece of the agent's
 	for _, p := range limit {
 		if !p.Strong {
@@ -131,18 +137,24 @@ func (r *renderer) body() slackgo.Block {
 		}
 		els = append(els, more...)
 	}
-	if r.c.Verification != "" {
-		w := &richWriter{left: r.b.room(800)}
-		w.text("Done when: ", richStyle{Bold: true})
-		w.text(line(r.c.Verification, ""), richStyle{})
-		if w.cut {
-			r.b.say("verification")
-		}
-		more := w.finish()
-		r.b.left -= spoken(more)
-		els = append(els, more...)
-	}
 	return richBlock(r.id("body"), els)
+}
+
+// doneWhen says how one knows that a task is done.
+func (r *renderer) doneWhen() slackgo.Block {
+	s := line(r.c.Verification, "")
+	if s == "" {
+		return nil
+	}
+	w := &richWriter{left: r.b.room(800)}
+	w.text("Done when: ", richStyle{Bold: true})
+	w.text(s, richStyle{})
+	if w.cut {
+		r.b.say("verification")
+	}
+	els := w.finish()
+	r.b.left -= spoken(els)
+	return richBlock(r.id("verify"), els)
 }
 
 // small is the small print: the message's id, its page, who else was asked.
@@ -150,9 +162,12 @@ func (r *renderer) small() slackgo.Block {
 	c := r.c
 	words := []string{c.MessageID}
 	if run := templates.Line(c.RunID); run != "" {
-		words = append(words, "run "+cutTo(run, 80))
+		if !strings.HasPrefix(strings.ToLower(run), "run") {
+			run = "run " + run
+		}
+		words = append(words, cutTo(run, 80))
 	}
-	if names := templates.Group(c.AskedOf, c.AskedTeam); len(c.AskedOf) > 0 != "" && c.Status == ma2h.Open {
+	if names := templates.Group(c.AskedOf, c.AskedTeam); len(c.AskedOf) > 0 && c.Status == ma2h.Open {
 		words = append(words, "asked of "+cutTo(names, 400))
 	}
 	label := "open page"

@@ -59,6 +59,9 @@ func (r *renderer) askControls() []slackgo.Block {
 			more = append(more, button(action{Kind: kindForm, MessageID: c.MessageID}, "Answer with a comment"))
 		}
 	}
+	if !c.CanAnswer {
+		blocks = join(r.said("none", "The agent takes no answer here; it may be declined."))
+	}
 	if c.CanDecline {
 		more = append(more, button(action{Kind: kindDecline, MessageID: c.MessageID}, "Decline"))
 	}
@@ -98,13 +101,10 @@ func (r *renderer) options(list []hub.CardOption) []*slackgo.OptionBlockObject {
 		total += min(runeLen(optionLabel(o)), maxOptionText) + min(runeLen(templates.Line(o.Description)), maxOptionText)
 	}
 	withText := total <= r.b.left/2
+	r.menu, r.menuText = true, withText
 	out := make([]*slackgo.OptionBlockObject, 0, len(list))
 	for _, o := range list {
-		label := optionLabel(o)
-		if runeLen(label) > maxOptionText {
-			r.b.say("choices")
-		}
-		e := slackgo.NewOptionBlockObject(itoa(o.N), plain(cutTo(label, maxOptionText)), nil)
+		e := slackgo.NewOptionBlockObject(itoa(o.N), plain(cutTo(optionLabel(o), maxOptionText)), nil)
 		r.b.spend(e.Text.Text)
 		if d := line(o.Description, ""); withText && d != "" {
 			e.Description = plain(cutTo(d, maxOptionText))
@@ -130,26 +130,29 @@ func (r *renderer) choiceList() slackgo.Block {
 	}
 	w := &richWriter{left: r.b.room(maxChoiceList)}
 	var items []slackgo.RichTextElement
-	for i, o := range c.Options {
+	for _, o := range c.Options {
 		label, text := optionLabel(o), line(o.Description, "")
 		shownLabel, shownText := cutTo(label, maxLabelText), cutTo(text, maxDescription)
-		if shownLabel != label || shownText != text {
-			r.b.say("choices")
-		}
-		if i > 0 && runeLen(shownLabel)+runeLen(shownText)+2 > w.left {
-			r.b.say("choices")
+		if len(items) == maxListed || len(items) > 0 && runeLen(shownLabel)+runeLen(shownText)+2 > w.left {
 			break
 		}
 		w.text(shownLabel, richStyle{Bold: true})
 		if shownText != "" {
 			w.text(": "+shownText, richStyle{})
 		}
+		if w.cut || shownLabel != label || shownText != text {
+			r.b.say("choices")
+		}
 		if s := w.section(); s != nil {
 			items = append(items, s)
 		}
 	}
-	if w.cut {
-		r.b.say("choices")
+	for _, o := range c.Options[len(items):] {
+		// A menu has the others too, with the beginning of what they say.
+		text := runeLen(line(o.Description, ""))
+		if !r.menu || runeLen(optionLabel(o)) > maxOptionText || text > maxOptionText || text > 0 && !r.menuText {
+			r.b.say("choices")
+		}
 	}
 	return r.listBlock("list", slackgo.RTEListOrdered, items)
 }

@@ -47,14 +47,18 @@ func (r *renderer) parts() slackgo.Block {
 // partText quotes text, and only the beginning of a long one.
 func (r *renderer) partText(w *richWriter, s string) {
 	s = strings.TrimSpace(templates.Text(s))
-	shown, cut := templates.Cut(s, maxPartText)
-	if cut {
-		r.b.say("context")
+	shown := s
+	if lines := strings.SplitN(s, "\n", maxPartLines+1); len(lines) > maxPartLines {
+		shown = strings.Join(lines[:maxPartLines], "\n") + " …"
 	}
+	shown = cutTo(shown, maxPartText)
 	w.quotes++
 	w.text(shown, richStyle{})
 	w.flush()
 	w.quotes--
+	if shown != s {
+		r.b.say("context")
+	}
 }
 
 func (w *richWriter) file(f *ma2h.File) {
