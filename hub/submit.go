@@ -152,9 +152,14 @@ func (m *Message) newDelivery(k Kind, t Target, entry int, at, due time.Time) De
 }
 
 // expiryDue is when an expiry may run: now > expires_at must hold, and the
-// clock reads whole milliseconds.
+// clock reads whole milliseconds. It stays within the years that RFC 3339 has,
+// since some clients say "never" with the last moment of 9999.
 func expiryDue(m *Message) time.Time {
-	return m.ExpiresAt.Truncate(time.Millisecond).Add(time.Millisecond)
+	due := m.ExpiresAt.Truncate(time.Millisecond).Add(time.Millisecond)
+	if due.Year() > 9999 {
+		return m.ExpiresAt
+	}
+	return due
 }
 
 // record appends an event to the change and moves the message's head.
@@ -178,7 +183,7 @@ func (d *Directory) checkSize(raw []byte) error {
 // checkEnvelope judges what only this hub can: the clock, its limits, and what
 // it can do for the agent.
 func (d *Directory) checkEnvelope(e *ma2h.Envelope, at time.Time) error {
-	if !e.Expires.IsZero() && !e.Expires.After(at) {
+	if e.ExpiresAt != "" && !e.Expires.After(at) { // year 1 is Go's zero time
 		return refuse(ma2h.CodeInvalidField, "expires_at", "is not later than now (%s)", ma2h.FormatTime(at))
 	}
 	if err := d.Limits.check(e); err != nil {

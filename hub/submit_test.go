@@ -73,6 +73,8 @@ func TestSubmitRefused(t *testing.T) {
 	}{
 		{"agent of somebody else", in("agent", "id", "other/bot"), "agent_id_mismatch agent.id"},
 		{"expired", func(d doc) { d["expires_at"] = "2020-01-01T00:00:00Z" }, "invalid_field expires_at"},
+		{"expired in Go's zero year", func(d doc) { d["expires_at"] = "0001-01-01T00:00:00Z" }, "invalid_field expires_at"},
+		{"after the last year", func(d doc) { d["expires_at"] = "9999-12-31T23:59:59-00:01" }, "validation_error expires_at"},
 		{"long body", func(d doc) { d["body"] = strings.Repeat("x", 101) }, "invalid_field body"},
 		{"many parts", func(d doc) { p := doc{"kind": "text", "text": "x"}; d["context"] = []doc{p, p, p} }, "invalid_field context"},
 		{"large part", func(d doc) {

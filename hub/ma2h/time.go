@@ -11,7 +11,8 @@ var errTime = errors.New("must be an RFC 3339 time such as 2026-12-01T18:00:00Z"
 // takes lower-case t and z and a fraction of any length (cut to nanoseconds),
 // refuses a comma, and takes second 60 at 23:59 UTC. Go has no leap second: it
 // becomes the last nanosecond of second 59, so that it sorts before the next
-// day.
+// day. A time whose offset takes it out of the years 0 to 9999 in UTC is refused,
+// since nobody could write it down again.
 func ParseTime(s string) (time.Time, error) {
 	// yyyy-mm-ddThh:mm:ss and at least a z.
 	if len(s) < 20 || s[4] != '-' || s[7] != '-' || s[10]|0x20 != 't' || s[13] != ':' || s[16] != ':' {
@@ -42,7 +43,7 @@ func ParseTime(s string) (time.Time, error) {
 		second, nanos = 59, 999_999_999
 	}
 	t := time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC).Add(-offset)
-	if leap && (t.Hour() != 23 || t.Minute() != 59) {
+	if t.Year() < 0 || t.Year() > 9999 || leap && (t.Hour() != 23 || t.Minute() != 59) {
 		return time.Time{}, errTime
 	}
 	return t, nil
