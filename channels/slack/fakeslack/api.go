@@ -252,6 +252,9 @@ func (c *call) parse(r *http.Request, body []byte) (warning string, err error) {
 		if params["charset"] == "" {
 			warning = "missing_charset"
 		}
+		if len(body) == 0 { // slack-go sends apps.connections.open so
+			return "", nil
+		}
 		m, err := decodeObject(body)
 		if err != nil {
 			return warning, fail("invalid_json")

@@ -210,8 +210,14 @@ func (s *Server) listing(c *call, ch *channel, m *Message) object {
 	if m.Metadata != nil && c.yes("include_all_metadata") {
 		o["metadata"] = cloneJSON(m.Metadata)
 	}
+	s.threadInfo(ch, m, o)
+	return o
+}
+
+// threadInfo adds what the first message of a thread tells about its replies.
+func (s *Server) threadInfo(ch *channel, m *Message, o object) {
 	if m.ThreadTS != m.TS {
-		return o
+		return
 	}
 	users, latest, count := []string{}, "", 0
 	for _, r := range ch.messages {
@@ -227,7 +233,6 @@ func (s *Server) listing(c *call, ch *channel, m *Message) object {
 		o["reply_count"], o["reply_users_count"], o["reply_users"], o["latest_reply"] = count, len(users), users, latest
 		o["subscribed"], o["is_locked"] = false, false
 	}
-	return o
 }
 
 // conversationsHistory: https://docs.slack.dev/reference/methods/conversations.history.

@@ -71,7 +71,9 @@ func (s *Server) emitMessage(ch *channel, event object, text string) {
 	if event["subtype"] == "thread_broadcast" {
 		if ts, ok := event["thread_ts"].(string); ok {
 			if root := s.message(ch.ID, ts); root != nil {
-				event["root"] = root.json(s)
+				o := root.json(s)
+				s.threadInfo(ch, root, o)
+				event["root"] = o
 			}
 		}
 	}
