@@ -89,8 +89,17 @@ func (d *Directory) planOf(r *Route) Plan {
 	return p
 }
 
-// warnings says why nobody who is reached may resolve a message.
+// warnings says why nobody who is reached may resolve a message, or that there
+// is nothing that they may do.
 func (d *Directory) warnings(e *ma2h.Envelope, p *Plan) []string {
+	var out []string
+	if r := e.Request; r != nil && !allowed(r.Permissions, (*ma2h.Permissions).Respond) && !allowed(r.Permissions, (*ma2h.Permissions).Ignore) {
+		out = append(out, "permissions allow neither an answer nor a decline: nobody can end this ask but its agent and its expiry")
+	}
+	return append(out, d.unreached(e, p)...)
+}
+
+func (d *Directory) unreached(e *ma2h.Envelope, p *Plan) []string {
 	allowed := allowedResolvers(e)
 	switch {
 	case allowed != nil && len(allowed) == 0:
@@ -99,8 +108,8 @@ func (d *Directory) warnings(e *ma2h.Envelope, p *Plan) []string {
 		return []string{"only the submitting agent may resolve this message: route " + p.Route + " has no ask"}
 	}
 	people := d.resolvers(e, p)
-	if allowed != nil && slices.ContainsFunc(allowed, func(a string) bool { return !strings.HasPrefix(a, "human:") }) {
-		return nil // an agent may; agents reach the hub by themselves
+	if slices.ContainsFunc(allowed, d.isAgent) {
+		return nil // agents reach the hub by themselves
 	}
 	if len(people) == 0 {
 		return []string{"nobody in the directory may resolve this message"}
@@ -112,6 +121,12 @@ func (d *Directory) warnings(e *ma2h.Envelope, p *Plan) []string {
 		return []string{"route " + p.Route + " posts to nobody who may resolve this message"}
 	}
 	return nil
+}
+
+// isAgent reports whether an actor is an agent that has a credential.
+func (d *Directory) isAgent(actor string) bool {
+	id, ok := cutActor(actor, "agent:")
+	return ok && d.Agents[id] != nil
 }
 
 // allowedResolvers is nil when the agent named none.

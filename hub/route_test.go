@@ -97,6 +97,12 @@ func TestMayResolve(t *testing.T) {
 		return func(e *ma2h.Envelope) { e.Request.AllowedResolvers = append([]string{}, l...) }
 	}
 	closed := func(e *ma2h.Envelope) { e.Tags = []string{"closed"} }
+	permissions := func(respond, ignore *bool) func(*ma2h.Envelope) {
+		return func(e *ma2h.Envelope) {
+			e.Request.Permissions = &ma2h.Permissions{AllowRespond: respond, AllowIgnore: ignore}
+		}
+	}
+	no := new(bool)
 	const self = "agent:deploybot/dev-team"
 	tests := []struct {
 		name   string
@@ -115,7 +121,13 @@ func TestMayResolve(t *testing.T) {
 		{"resolvers: submitter", nil, func(d *Directory) { d.ResolversSubmitter = true }, []string{self}, []string{"human:alice"}, true},
 		{"resolvers: submitter on the route", nil, func(d *Directory) { d.Routes[2].Submitter = true }, []string{self}, []string{"human:alice"}, true},
 		{"someone who has left", nil, func(d *Directory) { delete(d.People, "bob") }, []string{"human:alice"}, []string{"human:bob"}, false},
-		{"a session does not make an agent", list("agent:x#sess_1"), nil, nil, []string{"agent:x"}, false},
+		{"a session does not make an agent", list("agent:x#sess_1"), nil, nil, []string{"agent:x"}, true},
+		{"an agent without a credential", list("agent:x"), nil, nil, nil, true},
+		{"a system is nobody", list("system:clock"), nil, nil, nil, true},
+		{"an unknown agent beside somebody who is reached", list("agent:x", "human:alice"), nil, []string{"human:alice"}, nil, false},
+		{"neither answer nor decline", permissions(no, no), nil, []string{"human:alice"}, nil, true},
+		{"decline only", permissions(no, nil), nil, []string{"human:alice"}, nil, false},
+		{"answer only", permissions(nil, no), nil, []string{"human:alice"}, nil, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
