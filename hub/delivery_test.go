@@ -70,6 +70,12 @@ func TestEscalation(t *testing.T) {
 			}
 			return nil
 		}, func(d doc) { delete(d, "request"); d["type"] = "notify" }, 0, 2 * time.Hour, []string{room, alice}, "submitted delivery_failed posted"},
+		{"a notify moves on while it has not", func(r hub.PostRequest) error {
+			if r.Target.Place != "" {
+				return &hub.DeliveryError{Code: "rate_limited", After: 4 * time.Minute}
+			}
+			return nil
+		}, func(d doc) { delete(d, "request"); d["type"] = "notify" }, 0, 11 * time.Minute, []string{room, room, room, alice}, "submitted posted"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -136,8 +137,17 @@ func wanted(s *Snapshot, d *Delivery) bool {
 	if s.Message.Envelope.Type != ma2h.Notify {
 		return s.Message.Status == ma2h.Open
 	}
-	// A notify waits for nobody: a later entry stands in for earlier failures.
-	return d.Entry < 1 || d.Generation > 0 || entryAfter(s.Message, d.Entry) == 0 || allDead(s, d.Entry)
+	// A notify waits for nobody: a later entry stands in for those before it
+	// while none of their copies stands, whether they were given up or are still
+	// being tried. Once dropped it would be missing when they fail.
+	return d.Entry < 1 || d.Generation > 0 || entryAfter(s.Message, d.Entry) == 0 || !anyDone(s, d.Entry)
+}
+
+// anyDone reports whether a post of the entries before one has been done.
+func anyDone(s *Snapshot, entry int) bool {
+	return slices.ContainsFunc(s.Deliveries, func(d Delivery) bool {
+		return d.Kind == KindPost && d.Entry < entry && d.State == Done
+	})
 }
 
 func entryAfter(m *Message, entry int) time.Duration {
