@@ -31,6 +31,8 @@ type Change struct {
 	// DropPending drops what is not begun and no longer wanted: pending posts
 	// and reminders (but for those that may have been sent) and expiries.
 	DropPending bool
+	// Bounced makes these posts, which were done, dead: the copy did not arrive.
+	Bounced []int
 	// Advance makes the pending posts of these plan entries due at At.
 	Advance []int
 	// Retry makes these dead or pending deliveries due at At, attempts kept.

@@ -111,11 +111,15 @@ func (k *desk) Directory() *Directory        { return k.h.Directory() }
 func (k *desk) Keys(purpose string) [][]byte { return k.h.keys.Channel(k.channel, purpose) }
 func (k *desk) Log() *slog.Logger            { return k.log }
 
-// signal records what a channel learnt about a copy. A bounce moves on to the
-// next target.
+// signal records what a channel learnt about a copy. A bounce makes its post a
+// dead one after all, and moves on as from any other. What is about a message
+// that is not there (any more) is only ticked off, so that it does not come
+// again.
 func (h *Hub) signal(ctx context.Context, s Signal) error {
+	unreached := false
 	err := h.decide(ctx, "signal", s.MessageID, func(snap *Snapshot) (*Change, error) {
 		m := snap.Message
+		unreached = false
 		c := &Change{MessageID: m.ID, At: now(), Expect: m.Version, Cursor: s.Receipt.Cursor}
 		if s.Receipt.Key != "" {
 			r := s.Receipt
@@ -125,21 +129,23 @@ func (h *Hub) signal(ctx context.Context, s Signal) error {
 		if err := m.record(c, string(s.Kind), content); err != nil {
 			return nil, err
 		}
-		if d := deliveryBySeq(snap, s.Posting); s.Kind == Bounced && d != nil {
+		var err error
+		if d := deliveryBySeq(snap, s.Posting); s.Kind == Bounced && d != nil && d.Kind == KindPost && d.State == Done {
 			d.State = Dead
-			for i := range snap.Deliveries {
-				next := &snap.Deliveries[i]
-				if next.Kind == KindPost && next.State == Pending && next.Entry > d.Entry && allDead(snap, next.Entry) {
-					c.Advance = []int{next.Entry}
-					break
-				}
-			}
+			c.Bounced = []int{d.Seq}
+			unreached, err = moveOn(snap, c, d.Entry)
 		}
 		c.Patch = PatchOf(m)
-		return c, nil
+		return c, err
 	})
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrGone) {
+		err = h.apply(ctx, &Change{At: now(), Receipt: &s.Receipt, Cursor: s.Receipt.Cursor})
+	}
 	if _, seen := errors.AsType[*RepeatedError](err); seen {
 		return nil
+	}
+	if err == nil && unreached {
+		h.tellUnreached(s.MessageID)
 	}
 	return err
 }

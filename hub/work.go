@@ -260,10 +260,14 @@ func (h *Hub) recordAttempt(ctx context.Context, d *Delivery, a attempt) error {
 		h.log.Warn("a delivery is dead", "message", d.MessageID, "delivery", d.Seq, "target", d.Target.String(), "code", a.code, "err", a.msg)
 	}
 	if unreached {
-		h.observer.Unreachable()
-		h.log.Error("a message reaches nobody", "message", d.MessageID)
+		h.tellUnreached(d.MessageID)
 	}
 	return nil
+}
+
+func (h *Hub) tellUnreached(messageID string) {
+	h.observer.Unreachable()
+	h.log.Error("a message reaches nobody", "message", messageID)
 }
 
 // recordPosting writes down a copy that stands. If the message ended in the
@@ -278,9 +282,7 @@ func (h *Hub) recordPosting(s *Snapshot, c *Change, d *Delivery, p *Posted) erro
 	return m.record(c, "posted", map[string]any{"target": d.Target.String(), "attempt": d.Attempts})
 }
 
-// recordDead writes down that a target was given up, and moves on: the next
-// entry goes at once when every earlier one has failed for good. It reports
-// whether nobody is left.
+// recordDead writes down that a target was given up, and moves on.
 func recordDead(s *Snapshot, c *Change, d *Delivery, a attempt) (unreached bool, err error) {
 	m := s.Message
 	err = m.record(c, "delivery_failed", map[string]any{
@@ -289,9 +291,15 @@ func recordDead(s *Snapshot, c *Change, d *Delivery, a attempt) (unreached bool,
 	if err != nil || d.Kind != KindPost {
 		return false, err
 	}
+	return moveOn(s, c, d.Entry)
+}
+
+// moveOn follows the death of a post of an entry: the next entry goes at once
+// when every earlier one has failed for good. It reports whether nobody is left.
+func moveOn(s *Snapshot, c *Change, entry int) (unreached bool, err error) {
 	for i := range s.Deliveries {
 		next := &s.Deliveries[i]
-		if next.Kind == KindPost && next.State == Pending && next.Entry > d.Entry && next.Due.After(c.At) && allDead(s, next.Entry) {
+		if next.Kind == KindPost && next.State == Pending && next.Entry > entry && next.Due.After(c.At) && allDead(s, next.Entry) {
 			c.Advance = []int{next.Entry}
 			return false, nil
 		}
@@ -299,7 +307,7 @@ func recordDead(s *Snapshot, c *Change, d *Delivery, a attempt) (unreached bool,
 	if !unreachable(s) {
 		return false, nil
 	}
-	return true, m.record(c, "unreachable", map[string]any{})
+	return true, s.Message.record(c, "unreachable", map[string]any{})
 }
 
 // allDead reports whether every post of the entries before one has failed for
@@ -314,9 +322,12 @@ func allDead(s *Snapshot, entry int) bool {
 	return true
 }
 
-// unreachable reports whether a message went out to somebody and every post is
-// dead.
+// unreachable reports whether a message wants somebody, went out, and every post
+// is dead.
 func unreachable(s *Snapshot) bool {
+	if s.Message.Envelope.Type != ma2h.Notify && s.Message.Status != ma2h.Open {
+		return false
+	}
 	posts := 0
 	for i := range s.Deliveries {
 		if d := &s.Deliveries[i]; d.Kind == KindPost {

@@ -178,7 +178,7 @@ func (p *planner) message() error {
 
 func (p *planner) hasRows() bool {
 	c := p.c
-	return c.Finish != nil || c.DropPending || len(c.Postings)+len(c.Advance)+len(c.Retry)+len(c.Deliveries) > 0
+	return c.Finish != nil || c.DropPending || len(c.Postings)+len(c.Bounced)+len(c.Advance)+len(c.Retry)+len(c.Deliveries) > 0
 }
 
 const sqlInsertMessage = `INSERT INTO message

@@ -59,6 +59,9 @@ const sqlDropPending = `UPDATE delivery SET state = 'dropped', done_at = $2
 WHERE message_id = $1 AND state = 'pending'
 AND (kind = 'remind' OR kind = 'expire' OR (kind = 'post' AND NOT maybe_sent))`
 
+const sqlBounced = `UPDATE delivery SET state = 'dead', last_code = $3
+WHERE message_id = $1 AND seq = $2 AND kind = 'post' AND state = 'done'`
+
 const sqlAdvance = `UPDATE delivery SET due_at = $3
 WHERE message_id = $1 AND entry = $2 AND kind = 'post' AND state = 'pending' AND due_at > $3`
 
@@ -69,6 +72,9 @@ func (p *planner) rearrange() error {
 	c := p.c
 	if c.DropPending {
 		p.add(sqlDropPending, c.MessageID, ms(c.At))
+	}
+	for _, seq := range c.Bounced {
+		p.add(sqlBounced, c.MessageID, seq, string(hub.Bounced))
 	}
 	for _, entry := range c.Advance {
 		p.add(sqlAdvance, c.MessageID, entry, ms(c.At))
