@@ -39,7 +39,7 @@ func homeView(cards []*hub.Card, o homeOptions) slackgo.HomeTabViewRequest {
 		nav = append(nav, button(action{Kind: kindHome}, "Newest"))
 	}
 	if more && len(cards) > 0 {
-		nav = append(nav, button(action{Kind: kindHome, MessageID: cards[len(cards)-1].MessageID, Option: 1}, "More"))
+		nav = append(nav, button(action{Kind: kindHome, MessageID: cards[len(cards)-1].MessageID}, "More"))
 	}
 	if len(nav) > 0 {
 		blocks = append(blocks, slackgo.NewActionBlock("nav", nav...))

@@ -66,13 +66,9 @@ func askModal(c *hub.Card, from origin) slackgo.ModalViewRequest {
 	default:
 		blocks = append(blocks, choiceInput(c))
 	}
-	label := "Comment"
-	blocks = append(blocks, commentInput(label, "The agent reads it with your answer.", true))
+	blocks = append(blocks, commentInput("Comment", "The agent reads it with your answer."))
 	return modal(c, from, kindForm, title, submit, blocks)
 }
-
-// commentModal is [askModal] for a choice with a comment.
-func commentModal(c *hub.Card, from origin) slackgo.ModalViewRequest { return askModal(c, from) }
 
 // declineModal is the view in which a person declines an ask, or says that a
 // task can't be done, with a reason. Its callback_id is an [action] of
@@ -82,7 +78,7 @@ func declineModal(c *hub.Card, from origin) slackgo.ModalViewRequest {
 	if c.Type == ma2h.Task {
 		k, title = kindCant, "Can't do"
 	}
-	return modal(c, from, k, title, title, []slackgo.Block{commentInput("Reason", "The agent reads it.", true)})
+	return modal(c, from, k, title, title, []slackgo.Block{commentInput("Reason", "The agent reads it.")})
 }
 
 // linkModal hands a personal link to whoever pressed Open where no ephemeral
@@ -109,7 +105,7 @@ func modal(c *hub.Card, from origin, k kind, title, submit string, inputs []slac
 	r := &renderer{c: c, b: newBudget(maxTotal)}
 	head := &richWriter{left: maxTitle}
 	head.text(line(c.Title, "(no title)"), richStyle{Bold: true})
-	who := &richWriter{left: 600}
+	who := &richWriter{left: 600, reader: c.Reader}
 	who.text(line(templates.Asker(c), "an agent")+" · ", richStyle{})
 	for i, p := range templates.Limit(c) {
 		if p.Strong && i > 0 {
@@ -131,11 +127,11 @@ func modal(c *hub.Card, from origin, k kind, title, submit string, inputs []slac
 	}
 }
 
-func commentInput(label, hint string, optional bool) *slackgo.InputBlock {
+func commentInput(label, hint string) *slackgo.InputBlock {
 	el := slackgo.NewPlainTextInputBlockElement(nil, action{Kind: kindField, Option: 1, MessageID: blockComment}.id())
 	el.Multiline = true
 	el.MaxLength = maxCommentInput
-	return slackgo.NewInputBlock(blockComment, plain(label), plain(hint), el).WithOptional(optional)
+	return slackgo.NewInputBlock(blockComment, plain(label), plain(hint), el).WithOptional(true)
 }
 
 // choiceInput offers the options: radio buttons for a few, else a select.

@@ -19,7 +19,7 @@ func TestGoldenModals(t *testing.T) {
 	from := origin{Channel: "C0DEPLOYS", TS: "1796099379.000200"}
 	views := map[string]slackgo.ModalViewRequest{
 		"modal-input":   askModal(inputAsk(), from),
-		"modal-comment": commentModal(ask(), from),
+		"modal-comment": askModal(ask(), from),
 		"modal-select":  askModal(with(ask(), func(c *hub.Card) { c.Options = many(40) }), from),
 		"modal-decline": declineModal(ask(), from),
 		"modal-task":    askModal(with(task(), func(c *hub.Card) { c.Checklist = steps(12) }), from),
@@ -330,6 +330,16 @@ func TestHome(t *testing.T) {
 			if n := len(v.Blocks.BlockSet); n > maxHomeBlocks {
 				t.Errorf("%d blocks, want at most %d", n, maxHomeBlocks)
 			}
+			for _, b := range v.Blocks.BlockSet {
+				switch b := b.(type) {
+				case *slackgo.ActionBlock:
+					for _, e := range b.Elements.ElementSet {
+						checkHomeAction(t, e.(*slackgo.ButtonBlockElement).ActionID)
+					}
+				case *slackgo.SectionBlock:
+					checkHomeAction(t, b.Accessory.ButtonElement.ActionID)
+				}
+			}
 			said := extract(marshal(t, v)).all()
 			for _, w := range tt.want {
 				if !strings.Contains(said, w) {
@@ -337,5 +347,12 @@ func TestHome(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func checkHomeAction(t *testing.T, id string) {
+	t.Helper()
+	if _, ok := parseAction(id, ""); !ok {
+		t.Errorf("the control %q can't be read", id)
 	}
 }

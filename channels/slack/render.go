@@ -92,7 +92,7 @@ func (r *renderer) who(limit []templates.Piece) slackgo.Block {
 	own := "" // the hub's own words, up to the next piece of the agent's
 	for _, p := range limit {
 		if !p.Strong {
-			own += sentence([]templates.Piece{p})
+			own += sentence([]templates.Piece{p}, r.c.Reader)
 			continue
 		}
 		els = append(els, r.own(own), plain(r.b.fit("default", line(p.Text, "the default"), maxWho)))
@@ -203,14 +203,14 @@ func topText(c *hub.Card) string {
 	asker := escape(cutTo(line(templates.Asker(c), "an agent"), maxWho))
 	switch {
 	case c.Decision != nil:
-		add(sentence(templates.Ending(c.Decision)))
+		add(sentence(templates.Ending(c.Decision), c.Reader))
 		if c.Decision.Comment != "" {
 			add("“", escape(cutTo(line(c.Decision.Comment, ""), 500)), "”")
 		}
 	case c.Status != ma2h.Open:
 		add(asker)
 	default:
-		add(asker, " · ", sentence(templates.Limit(c)))
+		add(asker, " · ", sentence(templates.Limit(c), c.Reader))
 		if choices := spokenChoices(c); choices != "" {
 			add("Choices: ", escape(choices))
 		}

@@ -27,9 +27,17 @@ const (
 	kindField   kind = "field"   // an input of a view
 )
 
-var kinds = map[string]kind{
-	"answer": kindAnswer, "choose": kindChoose, "form": kindForm, "decline": kindDecline, "done": kindDone,
-	"cant": kindCant, "tick": kindTick, "open": kindOpen, "link": kindLink, "home": kindHome, "field": kindField,
+func (k kind) known() bool {
+	switch k {
+	case kindAnswer, kindChoose, kindForm, kindDecline, kindDone, kindCant, kindTick, kindOpen, kindLink, kindHome, kindField:
+		return true
+	}
+	return false
+}
+
+// numbered reports a control that is about one option, item or field.
+func (k kind) numbered() bool {
+	return k == kindAnswer || k == kindChoose || k == kindTick || k == kindField
 }
 
 // action is what a control stands for. It comes back from Slack and anybody in
@@ -58,8 +66,8 @@ func parseAction(actionID, value string) (a action, ok bool) {
 	if len(parts) != 4 || parts[0] != actionVersion {
 		return action{}, false
 	}
-	k, ok := kinds[parts[1]]
-	if !ok {
+	k := kind(parts[1])
+	if !k.known() {
 		return action{}, false
 	}
 	n, ok := number(parts[2])
@@ -72,7 +80,7 @@ func parseAction(actionID, value string) (a action, ok bool) {
 			return action{}, false
 		}
 	}
-	if needs := k == kindAnswer || k == kindChoose || k == kindTick || k == kindField; needs != (a.Option > 0) {
+	if k.numbered() != (a.Option > 0) {
 		return action{}, false
 	}
 	return a, true

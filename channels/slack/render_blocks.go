@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"beckon/hub"
 	"beckon/templates"
 
 	slackgo "github.com/slack-go/slack"
@@ -58,17 +59,18 @@ func link(url, label string) string {
 }
 
 // date writes a time that each reader sees by their own clock.
-func date(t time.Time) string {
-	return "<!date^" + strconv.FormatInt(t.Unix(), 10) + "^" + dateFormat + "|" + escape(templates.Date(t, nil)) + ">"
+// Where a client can't, it is by the clock of the copy's reader, if it has one.
+func date(t time.Time, reader *hub.Person) string {
+	return "<!date^" + strconv.FormatInt(t.Unix(), 10) + "^" + dateFormat + "|" + escape(templates.Date(t, reader)) + ">"
 }
 
 // sentence writes pieces as mrkdwn.
-func sentence(ps []templates.Piece) string {
+func sentence(ps []templates.Piece, reader *hub.Person) string {
 	var b strings.Builder
 	for i, p := range ps {
 		switch {
 		case !p.At.IsZero():
-			b.WriteString(date(p.At))
+			b.WriteString(date(p.At, reader))
 		case p.Strong && i > 0 && !strings.HasSuffix(ps[i-1].Text, " "):
 			b.WriteString(" " + escape(p.Text))
 		default:

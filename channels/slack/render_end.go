@@ -19,7 +19,7 @@ func (r *renderer) ended() []slackgo.Block {
 		d = &hub.Decision{Resolution: r.c.Status, At: r.c.AcceptedAt}
 	}
 	small := r.small()
-	w := &richWriter{left: r.b.room(800)}
+	w := &richWriter{left: r.b.room(800), reader: r.c.Reader}
 	w.pieces(templates.Ending(d))
 	w.flush()
 	if d.Comment != "" {
@@ -87,7 +87,7 @@ func (r *renderer) listBlock(name string, kind slackgo.RichTextListElementType, 
 	if len(items) == 0 {
 		return nil
 	}
-	els := []slackgo.RichTextElement{slackgo.NewRichTextList(kind, 0, items...)}
+	els := []slackgo.RichTextElement{newList(kind, items)}
 	r.b.left -= spoken(els)
 	return richBlock(r.id(name), els)
 }
@@ -107,7 +107,7 @@ func renderPlain(c *hub.Card) string {
 // renderReminder is what goes into the thread of a copy that still waits.
 func renderReminder(c *hub.Card, o renderOptions) (blocks []slackgo.Block, text string) {
 	r := &renderer{c: c, o: o, b: newBudget(maxTotal)}
-	w := &richWriter{left: 1500}
+	w := &richWriter{left: 1500, reader: c.Reader}
 	w.text("Still waiting: ", richStyle{})
 	w.text(line(c.Title, "(no title)"), richStyle{Bold: true})
 	w.text("\n", richStyle{})
@@ -122,7 +122,7 @@ func renderReminder(c *hub.Card, o renderOptions) (blocks []slackgo.Block, text 
 		w.pieces([]templates.Piece{p})
 	}
 	w.text(". "+howToPlain(c), richStyle{})
-	text = "Still waiting: " + escape(cutTo(line(c.Title, "(no title)"), maxTitle)) + "\n" + capital(sentence(limit)) + ". " + howTo(c)
+	text = "Still waiting: " + escape(cutTo(line(c.Title, "(no title)"), maxTitle)) + "\n" + capital(sentence(limit, c.Reader)) + ". " + howTo(c)
 	return join(richBlock(r.id("remind"), w.finish())), cutEscaped(text, maxTopText)
 }
 
@@ -200,7 +200,7 @@ func spoken(els []slackgo.RichTextElement) int {
 			section(e.Elements)
 		case *slackgo.RichTextPreformatted:
 			section(e.Elements)
-		case *slackgo.RichTextList:
+		case *richList:
 			n += spoken(e.Elements)
 		}
 	}

@@ -106,7 +106,8 @@ func (w *richWriter) list(n *ast.List, indent int) {
 	done := 0 // items that earlier parts of the list have shown
 	flush := func() {
 		if len(items) > 0 {
-			l := slackgo.NewRichTextList(kind, min(indent, maxIndent), items...)
+			l := newList(kind, items)
+			l.Indent = min(indent, maxIndent)
 			if kind == slackgo.RTEListOrdered {
 				l.Offset = first + done
 			}
@@ -245,7 +246,7 @@ func (w *richWriter) inline(n ast.Node, st richStyle) {
 // backslashes and entities in it until it writes HTML.
 func (w *richWriter) value(n *ast.Text) string {
 	raw := n.Value(w.src)
-	if n.IsRaw() || bytes.IndexAny(raw, `\&`) < 0 {
+	if n.IsRaw() || !bytes.ContainsAny(raw, `\&`) {
 		return string(raw)
 	}
 	var b bytes.Buffer

@@ -35,7 +35,7 @@ func draw(els []slackgo.RichTextElement) string {
 		case *slackgo.RichTextPreformatted:
 			fmt.Fprintf(&b, "code%d: ", e.Border)
 			inline(e.Elements)
-		case *slackgo.RichTextList:
+		case *richList:
 			fmt.Fprintf(&b, "%s indent %d offset %d\n", e.Style, e.Indent, e.Offset)
 			b.WriteString(strings.ReplaceAll("- "+strings.TrimSuffix(draw(e.Elements), "\n"), "\n", "\n- ") + "\n")
 		}

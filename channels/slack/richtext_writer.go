@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"beckon/hub"
 	"beckon/templates"
 
 	slackgo "github.com/slack-go/slack"
@@ -18,6 +19,25 @@ type richStyle = slackgo.RichTextSectionTextStyle
 // (https://docs.slack.dev/messaging/formatting-message-text#date-formatting).
 const dateFormat = "{date_short_pretty} at {time}"
 
+// richList is a list. slack-go's own type writes an offset into every list,
+// which Slack's types don't know; here it is written only where a list goes on
+// counting (https://docs.slack.dev/reference/block-kit/blocks/rich-text-block).
+type richList struct {
+	Type     slackgo.RichTextElementType     `json:"type"`
+	Style    slackgo.RichTextListElementType `json:"style"`
+	Elements []slackgo.RichTextElement       `json:"elements"`
+	Indent   int                             `json:"indent,omitempty"`
+	Offset   int                             `json:"offset,omitempty"`
+	Border   int                             `json:"border,omitempty"`
+}
+
+// RichTextElementType makes a richList an element of a rich_text block.
+func (l *richList) RichTextElementType() slackgo.RichTextElementType { return l.Type }
+
+func newList(style slackgo.RichTextListElementType, items []slackgo.RichTextElement) *richList {
+	return &richList{Type: slackgo.RTEList, Style: style, Elements: items}
+}
+
 func runeLen(s string) int { return utf8.RuneCountInString(s) }
 
 // richWriter collects the elements of a rich_text block and counts what it may
@@ -26,8 +46,9 @@ type richWriter struct {
 	src    []byte
 	left   int // runes
 	cut    bool
-	quotes int // depth of block quotes
-	inl    int // inline elements so far
+	quotes int         // depth of block quotes
+	inl    int         // inline elements so far
+	reader *hub.Person // by whose clock a time is written where Slack can't
 
 	out  []slackgo.RichTextElement
 	sec  []slackgo.RichTextSectionElement // of the open section
@@ -113,7 +134,7 @@ func (w *richWriter) link(target, label, where string, st richStyle) {
 
 // date adds a time that each reader sees by their own clock.
 func (w *richWriter) date(t time.Time, st richStyle) {
-	fallback := w.take(templates.Date(t, nil))
+	fallback := w.take(templates.Date(t, w.reader))
 	if w.cut || fallback == "" {
 		return
 	}
