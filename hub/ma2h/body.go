@@ -174,7 +174,7 @@ type MessageBody struct {
 // [Parse] does, the embedded Response as [ParseResponse] does. The error is an
 // [*Error].
 func ParseMessageBody(raw []byte) (*MessageBody, error) {
-	e, err := Parse(raw)
+	e, err := parse(raw, sentDepth)
 	if err != nil {
 		return nil, err
 	}

@@ -436,3 +436,36 @@ func TestTerminal(t *testing.T) {
 		t.Error("open alone is not terminal")
 	}
 }
+
+// What the hub took it can say again: state and value as deep as they may come
+// in are read back from where they stand in a Response and in a message's body.
+func TestDeepestContentComesBack(t *testing.T) {
+	t.Parallel()
+	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	envelope := `{"ma2h_version":"0.5","type":"ask","title":"t","created_at":"2026-12-01T00:00:00Z","idempotency_key":"k",
+		"agent":{"id":"a","run_id":"r","runtime":"cli"},"request":{"mode":"confirm"},"state":{"s":` + nested(ma2h.MaxDepth-2) + `}}`
+	e, err := ma2h.Parse([]byte(envelope))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := ma2h.ParseResolveRequest([]byte(`{"resolution":"answered","value":{"v":` + nested(ma2h.MaxDepth-2) + `}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ma2h.Response{
+		Version: "0.5", InReplyTo: "msg_1", ResolutionID: "res_1", Agent: ma2h.ResponseAgent{ID: "a", RunID: "r"},
+		Resolution: ma2h.Answered, State: e.State,
+		Response: &ma2h.Detail{Value: answer.Value, Actor: "human:alice", ResolvedAt: "2026-12-01T00:00:00.000Z"},
+	}
+	raw, err := r.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := ma2h.ParseMessageBody(ma2h.AppendMessage(nil, e, "msg_1", ma2h.Answered, raw, nil, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(body.Response.State) != string(e.State) || string(body.Response.Response.Value) != string(answer.Value) {
+		t.Error("state or value came back otherwise")
+	}
+}

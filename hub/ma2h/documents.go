@@ -18,7 +18,7 @@ func ParseResolveRequest(raw []byte) (*ResolveRequest, error) {
 		Comment    string         `json:"comment"`
 		Checklist  []wireItem     `json:"checklist"`
 	}
-	err := decode(raw, &w, func() *node {
+	err := decode(raw, &w, MaxDepth, func() *node {
 		return object(map[string]*node{
 			"resolution": {filled: true}, "value": {opaque: true}, "comment": {}, "checklist": itemsTree(),
 		})
@@ -65,7 +65,7 @@ type Ack struct {
 // an [*Error].
 func ParseAck(raw []byte) (*Ack, error) {
 	var a Ack
-	err := decode(raw, &a, func() *node {
+	err := decode(raw, &a, MaxDepth, func() *node {
 		return object(map[string]*node{
 			"ma2h_version": {filled: true}, "type": {filled: true}, "in_reply_to": {filled: true},
 			"by": {filled: true}, "acked_at": {filled: true}, "note": {}, "resolution_id": {},
@@ -103,7 +103,7 @@ type Presence struct {
 // v0.5/presence.schema.json). The error is an [*Error].
 func ParsePresence(raw []byte) (*Presence, error) {
 	var p Presence
-	err := decode(raw, &p, func() *node {
+	err := decode(raw, &p, MaxDepth, func() *node {
 		return object(map[string]*node{
 			"agent_id": {filled: true}, "state": {filled: true}, "last_seen": {filled: true}, "freshness_seconds": {},
 		})
@@ -168,7 +168,7 @@ func ParseDirective(raw []byte) (*Directive, error) {
 		Action  jsontext.Value `json:"action"`
 		State   jsontext.Value `json:"state"`
 	}
-	if err := decode(raw, &w, directiveTree); err != nil {
+	if err := decode(raw, &w, MaxDepth, directiveTree); err != nil {
 		return nil, err
 	}
 	for _, f := range []struct {
@@ -233,7 +233,7 @@ func (d *Directive) check() error {
 // that is not known yet is let through. The error is an [*Error].
 func ParseSubmitAck(raw []byte) (*SubmitAck, error) {
 	var a SubmitAck
-	err := decode(raw, &a, func() *node {
+	err := decode(raw, &a, MaxDepth, func() *node {
 		return object(map[string]*node{
 			"id": {filled: true}, "status": {filled: true}, "poll_url": {filled: true}, "review_url": {},
 		})

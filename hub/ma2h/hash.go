@@ -24,7 +24,7 @@ func canonical(raw []byte) ([]byte, error) {
 // when their hashes are. It judges no more than [Scan]; the error is an
 // [*Error] then.
 func PayloadHash(raw []byte) ([sha256.Size]byte, error) {
-	if _, err := prescan(raw, envelopeTree); err != nil {
+	if _, err := prescan(raw, envelopeTree, MaxDepth); err != nil {
 		return [sha256.Size]byte{}, err
 	}
 	var top map[string]jsontext.Value

@@ -15,8 +15,10 @@ import (
 // all fields. It fills Minor and leaves every other rule to
 // [Envelope.Validate]. An id is read at 0.1 and dropped from 0.2 on. The error
 // is an [*Error] with [CodeValidation] or [CodeVersion].
-func Parse(raw []byte) (*Envelope, error) {
-	t, err := prescan(raw, envelopeTree)
+func Parse(raw []byte) (*Envelope, error) { return parse(raw, MaxDepth) }
+
+func parse(raw []byte, most int) (*Envelope, error) {
+	t, err := prescan(raw, envelopeTree, most)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +31,7 @@ func Parse(raw []byte) (*Envelope, error) {
 	decodeErr := json.Unmarshal(raw, &w)
 	minor, versionErr := parseVersion(w.Version)
 	if decodeErr != nil || versionErr != nil {
-		return nil, firstFault(raw, decodeErr)
+		return nil, firstFault(raw, decodeErr, most)
 	}
 	e := &w.Envelope
 	e.Minor = minor
@@ -48,8 +50,8 @@ func Parse(raw []byte) (*Envelope, error) {
 
 // firstFault finds which fault of a refused envelope comes first in the order
 // of spec §8.1: strictness, version, shape.
-func firstFault(raw []byte, decodeErr error) error {
-	if _, err := scan(raw, envelopeTree); err != nil {
+func firstFault(raw []byte, decodeErr error, most int) error {
+	if _, err := scan(raw, envelopeTree, most); err != nil {
 		return err
 	}
 	if _, _, _, _, err := peek(raw); err != nil {
@@ -123,7 +125,7 @@ func (e *Envelope) missing(empty map[string]bool) error {
 // judges nothing else, so that a repeated submit is recognised whatever its
 // shape. The error is an [*Error] with [CodeValidation] or [CodeVersion].
 func Peek(raw []byte) (agentID, id, idempotencyKey string, minor int, err error) {
-	if _, err := scan(raw, envelopeTree); err != nil {
+	if _, err := scan(raw, envelopeTree, MaxDepth); err != nil {
 		return "", "", "", 0, err
 	}
 	return peek(raw)

@@ -126,7 +126,7 @@ func ParseResponse(raw []byte) (*Response, error) {
 		Defaulted    bool           `json:"defaulted"`
 		State        jsontext.Value `json:"state"`
 	}
-	if err := decode(raw, &w, responseTree); err != nil {
+	if err := decode(raw, &w, sentDepth, responseTree); err != nil {
 		return nil, err
 	}
 	minor, err := parseVersion(w.Version)
@@ -199,8 +199,8 @@ func (r *Response) checkDetail() error {
 }
 
 // decode reads a document that has no version to be judged first.
-func decode(raw []byte, into any, tree func() *node) error {
-	t, err := scan(raw, tree)
+func decode(raw []byte, into any, most int, tree func() *node) error {
+	t, err := scan(raw, tree, most)
 	if err != nil {
 		return err
 	}

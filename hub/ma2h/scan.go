@@ -16,13 +16,17 @@ import (
 // outermost included.
 const MaxDepth = 64
 
+// sentDepth is the same for what a hub sends: state and value stand up to two
+// levels deeper there than where they came in.
+const sentDepth = MaxDepth + 2
+
 // Scan checks that raw is one JSON object that every strict reader understands
 // alike: UTF-8, no lone surrogate, no duplicate name at any depth, no number
 // that a double can't hold, at most [MaxDepth] levels and nothing after it.
 // Memory is bounded by the length of raw. The error is an [*Error] with
 // [CodeValidation].
 func Scan(raw []byte) error {
-	_, err := scan(raw, envelopeTree)
+	_, err := scan(raw, envelopeTree, MaxDepth)
 	return err
 }
 
@@ -32,9 +36,9 @@ type traits struct {
 	empty bool // an empty string, as a name or a value
 }
 
-// scan is [Scan] for a document of the given shape.
-func scan(raw []byte, tree func() *node) (traits, error) {
-	t, err := prescan(raw, tree)
+// scan is [Scan] for a document of the given shape, with at most so many levels.
+func scan(raw []byte, tree func() *node, most int) (traits, error) {
+	t, err := prescan(raw, tree, most)
 	if err != nil {
 		return t, err
 	}
@@ -48,7 +52,7 @@ func scan(raw []byte, tree func() *node) (traits, error) {
 // of numbers. It runs first, so that jsontext, which recurses into nested
 // values, never meets a deep one. It takes for granted that the rest is JSON;
 // whatever is not, jsontext finds.
-func prescan(raw []byte, tree func() *node) (t traits, err error) {
+func prescan(raw []byte, tree func() *node, most int) (t traits, err error) {
 	if err := checkStart(raw); err != nil {
 		return t, err
 	}
@@ -61,8 +65,8 @@ func prescan(raw []byte, tree func() *node) (t traits, err error) {
 			i += n
 			continue
 		case '{', '[':
-			if depth++; depth > MaxDepth {
-				return t, invalid(fieldAt(raw, int64(i), tree), "is nested deeper than %d levels", MaxDepth)
+			if depth++; depth > most {
+				return t, invalid(fieldAt(raw, int64(i), tree), "is nested deeper than %d levels", most)
 			}
 		case '}', ']':
 			depth--

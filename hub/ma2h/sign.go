@@ -153,7 +153,7 @@ func (s *signable) context(callbackURL, jti, t string) (*SignedContext, error) {
 // be signed and is an error. Give every attempt its own now and jti ([NewJTI]).
 func SignResponse(key SigningKey, callbackURL string, body []byte, now time.Time, jti string) (string, error) {
 	var s signable
-	if err := decode(body, &s, responseTree); err != nil {
+	if err := decode(body, &s, sentDepth, responseTree); err != nil {
 		return "", fmt.Errorf("sign response: %w", err)
 	}
 	minor, err := parseVersion(s.Version)
@@ -224,7 +224,7 @@ func DirectiveSHA256(raw []byte) (string, error) {
 		Tags     jsontext.Value `json:"tags"`
 		Context  jsontext.Value `json:"context"`
 	}
-	if err := decode(raw, &w, directiveTree); err != nil {
+	if err := decode(raw, &w, MaxDepth, directiveTree); err != nil {
 		return "", err
 	}
 	o := beginObject(nil)

@@ -71,7 +71,7 @@ func (v *Verifier) Verify(header string, body []byte, now time.Time) (*Response,
 		return nil, err
 	}
 	var s signable
-	if err := decode(body, &s, responseTree); err != nil {
+	if err := decode(body, &s, sentDepth, responseTree); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
 	minor, err := parseVersion(s.Version)
