@@ -29,7 +29,7 @@ func many(n int, make func(i int) any) []any {
 func message(blocks ...any) obj   { return obj{"text": "t", "blocks": append([]any{}, blocks...)} }
 func section(text any) obj        { return obj{"type": "section", "text": text} }
 func actions(elements ...any) obj { return obj{"type": "actions", "elements": elements} }
-func inputOf(el any) obj { return obj{"type": "input", "label": plain("l"), "element": el} }
+func inputOf(el any) obj          { return obj{"type": "input", "label": plain("l"), "element": el} }
 
 func option(i int) any  { return obj{"text": plain(fmt.Sprint("o", i)), "value": fmt.Sprint(i)} }
 func rawText(i int) any { return obj{"type": "raw_text", "text": fmt.Sprint("c", i)} }
