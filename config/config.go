@@ -74,11 +74,12 @@ type Config struct {
 
 	prints map[string]fingerprint // of the channels' sections
 
-	root *yaml.Node
-	leaf *x509.Certificate // of TLS
-	env  func(string) (string, bool)
-	errs Errors
-	more bool // there were more errors than anybody reads
+	root  *yaml.Node
+	index map[*yaml.Node]map[string]int // see child
+	leaf  *x509.Certificate             // of TLS
+	env   func(string) (string, bool)
+	errs  Errors
+	more  bool // there were more errors than anybody reads
 }
 
 // Callbacks are the rules of pushes to agents.

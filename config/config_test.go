@@ -168,7 +168,7 @@ func TestGolden(t *testing.T) {
 			}
 		}
 	}
-	if bad < 60 {
+	if bad < 200 {
 		t.Errorf("only %d bad configs", bad)
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -41,16 +42,12 @@ func (c *Config) decode(n *yaml.Node, v reflect.Value, p path) bool {
 		return c.decode(n, v.Elem(), p)
 	}
 	if null(n) && t != scalarType && (t.Kind() != reflect.Struct || c.isText(t)) {
-		c.errorf(p, "has no value")
+		c.noValue(n, p, t)
 		return false
 	}
 	switch {
 	case t == skipType:
-		if n.Kind != yaml.MappingNode && !null(n) {
-			c.errorf(p, "must be a mapping")
-			return false
-		}
-		return true
+		return true // whoever reads it looks at it
 	case t == secretType:
 		return c.decodeSecret(n, v, p)
 	case t == durationType:
@@ -68,6 +65,14 @@ func (c *Config) decode(n *yaml.Node, v reflect.Value, p path) bool {
 	default:
 		return c.decodeScalar(n, v, p)
 	}
+}
+
+func (c *Config) noValue(n *yaml.Node, p path, t reflect.Type) {
+	what := ""
+	if t.Kind() == reflect.Map && n.Value == "" {
+		what = " (are the lines below it indented?)"
+	}
+	c.errorf(p, "has no value: give it one, or leave it out%s", what)
 }
 
 func (c *Config) isText(t reflect.Type) bool {
@@ -111,16 +116,23 @@ func parseDuration(s string) (time.Duration, bool) {
 		}
 	}
 	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 || strings.HasPrefix(s, "+") || days > 36500 {
+	if err != nil || d < 0 || strings.HasPrefix(s, "+") {
 		return 0, false
 	}
 	sum := time.Duration(days)*24*time.Hour + d
-	return sum, sum >= 0
+	return sum, sum >= 0 // 65535 days and the longest time.Duration wrap below zero
 }
 
 func (c *Config) decodeText(n *yaml.Node, v reflect.Value, p path) bool {
 	if n.Kind != yaml.ScalarNode {
-		c.errorf(p, "must be a single value")
+		what := "must be a single value"
+		switch {
+		case p[len(p)-1].key == "after":
+			what = "must be a time such as 10m, 24h or 30d"
+		case v.Type() == scalarType:
+			what = "must be one address: write an entry for each, or name a team"
+		}
+		c.errorf(p, "%s", what)
 		return false
 	}
 	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value)); err != nil {
@@ -135,7 +147,7 @@ func (c *Config) decodeStruct(n *yaml.Node, v reflect.Value, p path) bool {
 		return true
 	}
 	if n.Kind != yaml.MappingNode {
-		c.errorf(p, "must be a mapping")
+		c.errorf(p, "must be a mapping%s", withKeys(v.Type()))
 		return false
 	}
 	fields := fieldsOf(v.Type())
@@ -146,15 +158,16 @@ func (c *Config) decodeStruct(n *yaml.Node, v reflect.Value, p path) bool {
 			return false
 		}
 		if !known {
-			names := make([]string, 0, len(fields))
-			for name := range fields {
-				names = append(names, name)
-			}
-			c.report(key, p.key(key.Value), "unknown key%s", hint(key.Value, names))
+			c.report(key, p.key(key.Value), "unknown key%s", knownKeys(key.Value, v.Type()))
 			ok = false
 			continue
 		}
 		q, field := p.key(key.Value), v.Field(f.index)
+		if f.single && value.Kind == yaml.MappingNode && field.Type().Elem() != secretType {
+			c.errorf(q, "must be text, or a list such as [a, b]")
+			ok = false
+			continue
+		}
 		if f.single && value.Kind != yaml.SequenceNode && !null(value) {
 			field.Set(reflect.MakeSlice(field.Type(), 1, 1))
 			ok = c.decode(value, field.Index(0), q) && ok
@@ -163,6 +176,35 @@ func (c *Config) decodeStruct(n *yaml.Node, v reflect.Value, p path) bool {
 		ok = c.decode(value, field, q) && ok
 	}
 	return ok
+}
+
+// fewKeys is how many keys an error names.
+const fewKeys = 8
+
+// keyNames lists the keys of a struct in their order.
+func keyNames(t reflect.Type) []string {
+	fields := fieldsOf(t)
+	return slices.SortedFunc(maps.Keys(fields), func(a, b string) int { return fields[a].index - fields[b].index })
+}
+
+// knownKeys is the hint for a key that is none: the one that was meant, or all.
+func knownKeys(written string, t reflect.Type) string {
+	names := keyNames(t)
+	if h := hint(written, names); h != "" {
+		return h
+	}
+	if len(names) > fewKeys {
+		return `; "beckon config" shows all that there are`
+	}
+	return "; there are " + strings.Join(names, ", ")
+}
+
+func withKeys(t reflect.Type) string {
+	names := keyNames(t)
+	if len(names) == 0 || len(names) > fewKeys {
+		return ""
+	}
+	return " with " + strings.Join(names, ", ")
 }
 
 type field struct {
@@ -210,11 +252,15 @@ func pairs(n *yaml.Node) func(yield func(key, value *yaml.Node) bool) {
 // decodeMap keeps an entry whose value does not fit, so that other parts of the
 // file may name it.
 func (c *Config) decodeMap(n *yaml.Node, v reflect.Value, p path) bool {
+	t := v.Type()
 	if n.Kind != yaml.MappingNode {
-		c.errorf(p, "must be a mapping")
+		example := "by name, such as NAME: …"
+		if t.Elem() == scalarType {
+			example = "such as {web: alice}"
+		}
+		c.errorf(p, "must be a mapping %s", example)
 		return false
 	}
-	t := v.Type()
 	v.Set(reflect.MakeMap(t))
 	ok := true
 	for key, value := range pairs(n) {
@@ -227,12 +273,21 @@ func (c *Config) decodeMap(n *yaml.Node, v reflect.Value, p path) bool {
 
 func (c *Config) decodeSlice(n *yaml.Node, v reflect.Value, p path) bool {
 	if n.Kind != yaml.SequenceNode {
-		c.errorf(p, "must be a list, such as [a, b]")
+		example := "such as [a, b]"
+		if k := v.Type().Elem().Kind(); k == reflect.Struct && nested(v.Type().Elem()) || k == reflect.Map {
+			example = `whose items begin with "- "`
+		}
+		c.errorf(p, "must be a list, %s", example)
 		return false
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
 	ok := true
 	for i, item := range n.Content {
+		if null(item) {
+			c.noValue(item, p.at(i), v.Type().Elem())
+			ok = false
+			continue
+		}
 		ok = c.decode(item, v.Index(i), p.at(i)) && ok
 	}
 	return ok
@@ -284,6 +339,9 @@ func (c *Config) decodeScalar(n *yaml.Node, v reflect.Value, p path) bool {
 		}
 	default:
 		panic(fmt.Sprintf("config: a field of type %s at %s can't be read", v.Type(), p))
+	}
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		want += ", without quotes"
 	}
 	c.errorf(p, "%s", want)
 	return false

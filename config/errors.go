@@ -148,7 +148,7 @@ func (c *Config) keyErrorf(p path, format string, args ...any) {
 	if c.full() {
 		return
 	}
-	if key, _ := child(c.find(p[:len(p)-1]), p[len(p)-1]); key != nil {
+	if key, _ := c.child(c.find(p[:len(p)-1]), p[len(p)-1]); key != nil {
 		c.report(key, p, format, args...)
 		return
 	}
@@ -168,7 +168,7 @@ func (c *Config) warnf(p path, format string, args ...any) {
 func (c *Config) locate(p path) (*yaml.Node, path) {
 	n, where := c.root, c.root
 	for i, s := range p {
-		key, value := child(n, s)
+		key, value := c.child(n, s)
 		if value == nil {
 			return where, p
 		}
@@ -185,10 +185,15 @@ func (c *Config) locate(p path) (*yaml.Node, path) {
 }
 
 // child returns the key and the value that a step leads to; nil when there is
-// none.
-func child(n *yaml.Node, s step) (key, value *yaml.Node) {
+// none. Long mappings are looked up in an index, since a file may have tens of
+// thousands of people.
+func (c *Config) child(n *yaml.Node, s step) (key, value *yaml.Node) {
 	switch {
 	case n == nil:
+	case n.Kind == yaml.MappingNode && s.index < 0 && len(n.Content) > 64:
+		if i, ok := c.indexOf(n)[s.key]; ok {
+			return n.Content[i], n.Content[i+1]
+		}
 	case n.Kind == yaml.MappingNode && s.index < 0:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			if n.Content[i].Kind == yaml.ScalarNode && n.Content[i].Value == s.key {
@@ -201,11 +206,31 @@ func child(n *yaml.Node, s step) (key, value *yaml.Node) {
 	return nil, nil
 }
 
+// indexOf returns where the keys of a mapping are; of one that comes twice the
+// first.
+func (c *Config) indexOf(n *yaml.Node) map[string]int {
+	if index, ok := c.index[n]; ok {
+		return index
+	}
+	index := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i]
+		if _, twice := index[key.Value]; !twice && key.Kind == yaml.ScalarNode {
+			index[key.Value] = i
+		}
+	}
+	if c.index == nil {
+		c.index = make(map[*yaml.Node]map[string]int)
+	}
+	c.index[n] = index
+	return index
+}
+
 // find returns the value that p leads to, nil when the file has none.
 func (c *Config) find(p path) *yaml.Node {
 	n := c.root
 	for _, s := range p {
-		_, n = child(n, s)
+		_, n = c.child(n, s)
 	}
 	return n
 }

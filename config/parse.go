@@ -76,12 +76,18 @@ func (c *Config) syntax(data []byte, err error) bool {
 	}
 	n := &yaml.Node{Line: le.Mark.Line, Column: le.Mark.Column}
 	switch {
-	case le.Stage == yaml.ComposerStage:
+	case le.Stage == yaml.ComposerStage, strings.Contains(le.ContextMsg, "scanning an a"):
 		c.report(n, nil, "%s", noAnchors)
 	case tabAt(data, n.Line):
 		c.report(n, nil, "%s: YAML takes no tabs as indentation, use spaces", le.Message)
 	case strings.HasPrefix(le.Message, "mapping values are not allowed"):
 		c.report(n, nil, `there is a second ": " in this line: put the value in quotes`)
+	case strings.HasPrefix(le.Message, "found character that cannot start any token"):
+		c.report(n, nil, "a value that begins with @, %% or ` must be in quotes")
+	case strings.Contains(le.ContextMsg, "quoted scalar") && le.ContextMark.Line > 0:
+		c.report(&yaml.Node{Line: le.ContextMark.Line, Column: le.ContextMark.Column}, nil, "the quote that begins here is not closed, or holds a \\ that YAML doesn't know")
+	case strings.Contains(le.ContextMsg, "block"):
+		c.report(n, nil, "%s %s; is this line indented like those before it?", le.Message, le.ContextMsg)
 	case le.ContextMsg != "":
 		c.report(n, nil, "%s %s", le.Message, le.ContextMsg)
 	default:

@@ -2,9 +2,11 @@ package config
 
 import (
 	"encoding/hex"
+	"fmt"
 	"maps"
 	"net/mail"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,6 +58,9 @@ func (c *Config) people(f *file) {
 		if person.Name == "" {
 			person.Name = id
 		}
+		for _, v := range []struct{ key, value string }{{"name", in.Name}, {"email", in.Email}, {"slack", in.Slack}, {"tz", in.TZ}} {
+			c.notEmpty(p.key(v.key), v.value)
+		}
 		if !printable(person.Name) {
 			c.errorf(p.key("name"), "must be plain text of at most 100 letters")
 		}
@@ -73,6 +78,13 @@ func (c *Config) people(f *file) {
 			}
 			person.Location = loc
 		}
+	}
+}
+
+// notEmpty refuses text that is there and says nothing.
+func (c *Config) notEmpty(p path, value string) {
+	if n := c.find(p); value == "" && n != nil && n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		c.errorf(p, "is empty: give it a value, or leave it out")
 	}
 }
 
@@ -117,7 +129,8 @@ func (c *Config) teams(f *file) {
 		}
 		for i, m := range members {
 			switch {
-			case m == "": // not text, which the decoder has reported
+			case m == "": // or not text, which the decoder has reported
+				c.notEmpty(p.at(i), m)
 			case slices.Contains(c.Directory.Teams[id], m):
 				c.errorf(p.at(i), "%q comes twice", m)
 			case c.Directory.People[m] != nil:
@@ -125,7 +138,7 @@ func (c *Config) teams(f *file) {
 			case f.Teams[m] != nil:
 				c.errorf(p.at(i), "%q is a team; a team holds people", m)
 			case c.readable("people"):
-				c.errorf(p.at(i), "no person %q%s", m, hint(m, slices.Collect(maps.Keys(f.People))))
+				c.errorf(p.at(i), "no person %q%s", m, c.nameHint(m, slices.Collect(maps.Keys(f.People))))
 			}
 		}
 	}
@@ -140,8 +153,39 @@ func (c *Config) readable(key string) bool {
 
 func (c *Config) checkID(p path, id string) {
 	if !idPattern.MatchString(id) {
-		c.keyErrorf(p, "a name must be of a-z, 0-9, dot, _ and -, at most 64")
+		what := ""
+		if strings.Contains(id, ":{") || strings.Contains(id, ":[") {
+			what = "; is a space missing after the colon?"
+		}
+		c.keyErrorf(p, "a name must be of a-z, 0-9, dot, _ and -, at most 64%s", what)
 	}
+}
+
+// nameHint says what was probably meant by a name that is no person's: a person
+// in another notation, an agent, or a name that is spelt nearly so.
+func (c *Config) nameHint(written string, names []string) string {
+	if c.full() {
+		return "" // nobody will read it
+	}
+	for _, prefix := range []string{"human:", "@"} {
+		if id, ok := strings.CutPrefix(written, prefix); ok && slices.Contains(names, id) {
+			return fmt.Sprintf(" (write %q)", id)
+		}
+	}
+	if c.isAgent(written) || c.isAgent(strings.TrimPrefix(written, "agent:")) {
+		return " (it is an agent, and only people can be asked)"
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Directory.People)) {
+		if p := c.Directory.People[id]; p.Email != "" && strings.Contains(strings.ToLower(written), strings.ToLower(p.Email)) {
+			return fmt.Sprintf(" (write %q)", id)
+		}
+	}
+	return hint(written, names)
+}
+
+func (c *Config) isAgent(id string) bool {
+	_, value := c.child(c.find(path{}.key("agents")), step{id, -1})
+	return value != nil
 }
 
 func printable(s string) bool {
@@ -315,6 +359,7 @@ func validHost(host string) bool {
 // rules reads what holds for all messages.
 func (c *Config) rules(f *file) {
 	d := c.Directory
+	c.notEmpty(path{}.key("resolvers"), f.Resolvers)
 	switch f.Resolvers {
 	case "":
 	case "submitter":
@@ -325,6 +370,8 @@ func (c *Config) rules(f *file) {
 	// An idempotency key must be good for 24 h (spec §8.1).
 	if f.Retention < 24*time.Hour {
 		c.errorf(path{}.key("retention"), "must be at least 24h")
+	} else if f.Retention > maxRetention {
+		c.errorf(path{}.key("retention"), "must be at most %s", literal(reflect.ValueOf(maxRetention)))
 	}
 	for i, pattern := range f.Redact {
 		p := path{}.key("redact").at(i)
@@ -334,7 +381,7 @@ func (c *Config) rules(f *file) {
 		case err != nil:
 			c.errorf(p, "%v", err)
 		case re.MatchString(""):
-			c.errorf(p, "matches no text at all, so it would mask everywhere")
+			c.errorf(p, "matches the empty text, so it would mask everywhere")
 		default:
 			d.Redact = append(d.Redact, re)
 		}
@@ -342,36 +389,59 @@ func (c *Config) rules(f *file) {
 	c.limits(f)
 }
 
+// maxRetention is a hundred years.
+const maxRetention = 36500 * 24 * time.Hour
+
 // What the limit of an envelope may be, in bytes.
 const (
 	minEnvelope = 1 << 10
 	maxEnvelope = 64 << 20
 )
 
+func zeroIsNone(least int) string {
+	if least == 0 {
+		return "; 0 is no limit"
+	}
+	return ""
+}
+
 func (c *Config) limits(f *file) {
 	p, l := path{}.key("limits"), f.Limits
-	whole := max(int(l.Envelope), minEnvelope)
+	whole := max(l.Envelope, minEnvelope)
 	for _, v := range []struct {
-		key        string
-		value, min int
-		max        int
+		key             string
+		value, min, max size
 	}{
-		{"envelope", int(l.Envelope), minEnvelope, maxEnvelope},
-		{"body", int(l.Body), 1, whole},
-		{"part", int(l.Part), 1, whole},
+		{"envelope", l.Envelope, minEnvelope, maxEnvelope},
+		{"body", l.Body, 1, whole},
+		{"part", l.Part, 1, whole},
+	} {
+		n := c.find(p.key(v.key))
+		if n == nil || new(size).UnmarshalText([]byte(n.Value)) != nil {
+			continue // absent, or reported by the decoder
+		}
+		if v.value < v.min {
+			c.errorf(p.key(v.key), "must be at least %s", literal(reflect.ValueOf(v.min)))
+		} else if v.value > v.max {
+			what := ""
+			if v.key != "envelope" {
+				what = ", as the envelope is"
+			}
+			c.errorf(p.key(v.key), "must be at most %s%s", literal(reflect.ValueOf(v.max)), what)
+		}
+	}
+	for _, v := range []struct {
+		key             string
+		value, min, max int
+	}{
 		{"parts", l.Parts, 1, 1000},
 		{"options", l.Options, 2, 1000},
 		{"fields", l.Fields, 1, 1000},
-		{"requests_per_minute", l.RequestsPerMinute, 0, 1 << 30},
-		{"open_messages", l.OpenMessages, 0, 1 << 30},
+		{"requests_per_minute", l.RequestsPerMinute, 0, 1_000_000_000},
+		{"open_messages", l.OpenMessages, 0, 1_000_000_000},
 	} {
-		if c.find(p.key(v.key)) == nil {
-			continue
-		}
-		if v.value < v.min {
-			c.errorf(p.key(v.key), "must be at least %d", v.min)
-		} else if v.value > v.max {
-			c.errorf(p.key(v.key), "must be at most %d", v.max)
+		if c.find(p.key(v.key)) != nil && (v.value < v.min || v.value > v.max) {
+			c.errorf(p.key(v.key), "must be %d to %d%s", v.min, v.max, zeroIsNone(v.min))
 		}
 	}
 	// A smaller envelope bounds what is in it, said or not.

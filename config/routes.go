@@ -71,6 +71,8 @@ func (c *Config) routes(f *file, factories []hub.Factory) {
 
 func (r *router) route(p path, in *routeFile, submitter bool) hub.Route {
 	out := hub.Route{Name: in.Name, Submitter: submitter}
+	r.notEmpty(p.key("name"), in.Name)
+	r.notEmpty(p.key("resolvers"), in.Resolvers)
 	if out.Name == "" {
 		out.Name = p.String()
 	} else if !printable(out.Name) {
@@ -132,7 +134,7 @@ func (r *router) members(p path, name string) []string {
 	}
 	m := r.Directory.Members(name)
 	if m == nil && r.readable("people") && r.readable("teams") {
-		r.errorf(p, "no person or team %q%s", name, hint(name, r.people))
+		r.errorf(p, "no person or team %q%s", name, r.nameHint(name, r.people))
 	}
 	return m
 }
@@ -155,6 +157,13 @@ func (r *router) match(p path, in *matchFile) *hub.Match {
 	}
 	if n := r.find(p.key("labels")); n != nil && n.Kind == yaml.MappingNode && len(n.Content) == 0 {
 		r.errorf(p.key("labels"), "is empty")
+	}
+	for _, key := range []string{"agent", "runtime", "tags"} {
+		r.each(p.key(key), map[string][]string{"agent": in.Agent, "runtime": in.Runtime, "tags": in.Tags}[key], func(p path, v string) {
+			if v == "" {
+				r.errorf(p, "is empty, and would match nothing")
+			}
+		})
 	}
 	r.someMatch(p.key("agent"), out.Agent, slices.Collect(maps.Keys(r.Directory.Agents)), "no agent of this file matches")
 	r.someMatch(p.key("runtime"), out.Runtime, runtimeNames, "no runtime matches; there are "+strings.Join(runtimeNames, ", "))
@@ -192,6 +201,8 @@ func (r *router) patterns(p path, values []string) (out []string) {
 func (r *router) pattern(p path, v string) {
 	if _, err := pathpkg.Match(v, ""); err != nil {
 		r.errorf(p, "is not a pattern: a [ is not closed, or a \\ is at the end")
+	} else if strings.ContainsAny(v, "{|(") || strings.Contains(v, "**") {
+		r.warnf(p, "a pattern knows only *, ? and [a-z]; write several patterns as a list")
 	}
 }
 
@@ -269,7 +280,7 @@ func (r *router) targets(key *yaml.Node, p path, address string) []hub.Target {
 	f, ok := r.factories[key.Value]
 	switch n := r.find(p); {
 	case !ok:
-		r.report(key, p, "there is no such channel%s", hint(key.Value, append(r.names, "after")))
+		r.report(key, p, "there is no such channel%s", r.channelHint(key.Value))
 		return nil
 	case !r.Directory.Channels[f.Name]:
 		r.report(key, p, "the channel is not set up: channels has no %s", f.Name)
@@ -283,7 +294,7 @@ func (r *router) targets(key *yaml.Node, p path, address string) []hub.Target {
 		r.errorf(p, "must be text; put it in quotes")
 		return nil
 	case address == "" || !printable(address):
-		r.errorf(p, "is no address")
+		r.errorf(p, "is no address: it must be plain text of at most 100 letters")
 		return nil
 	}
 	if place, ok := placeOf(f, address); ok && !(f.People && r.Directory.Members(address) != nil) {
@@ -302,6 +313,14 @@ func (r *router) targets(key *yaml.Node, p path, address string) []hub.Target {
 		r.errorf(p, "%q is no person, team or place: it takes @person, @team, and %s", address, places(f))
 		return nil
 	}
+	switch {
+	case name == "":
+		r.errorf(p, "%q names nobody", address)
+		return nil
+	case !at && len(f.Places) > 0 && r.Directory.Members(name) == nil && hint(name, r.people) == "":
+		r.errorf(p, "no person or team %q; a place of %s is %s", name, f.Name, places(f))
+		return nil
+	}
 	var out []hub.Target
 	for _, id := range r.members(p, name) {
 		out = append(out, hub.Target{Channel: f.Name, Person: id})
@@ -312,6 +331,14 @@ func (r *router) targets(key *yaml.Node, p path, address string) []hub.Target {
 		}
 	}
 	return out
+}
+
+// channelHint names the channel that was meant, or all.
+func (r *router) channelHint(written string) string {
+	if h := hint(written, append(slices.Clip(r.names), "after")); h != "" {
+		return h
+	}
+	return "; there are " + strings.Join(r.names, ", ")
 }
 
 // placeOf returns what follows the prefix of a place of the channel's own.

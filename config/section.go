@@ -35,7 +35,11 @@ func (c *Config) channels(factories []hub.Factory) {
 	for key, value := range pairs(n) {
 		name := key.Value
 		if !byName[name] {
-			c.report(key, p.key(name), "there is no such channel%s", hint(name, names))
+			h := hint(name, names)
+			if h == "" {
+				h = "; there are " + strings.Join(names, ", ")
+			}
+			c.report(key, p.key(name), "there is no such channel%s", h)
 			continue
 		}
 		c.Directory.Channels[name] = true
@@ -93,7 +97,7 @@ func (c *Config) ChangedSections(old *Config) (names []string) {
 func (c *Config) section(name string, n *yaml.Node) hub.Section {
 	p := path{}.key("channels").key(name)
 	s := hub.Section{Templates: c.Templates, Errorf: func(field, format string, args ...any) {
-		c.errorf(append(p[:2:2], fieldPath(n, field)...), format, args...)
+		c.errorf(append(p[:2:2], c.fieldPath(n, field)...), format, args...)
 	}}
 	if n != nil {
 		s.Decode = func(v any) bool { return c.decode(n, reflect.ValueOf(v), p) }
@@ -103,12 +107,12 @@ func (c *Config) section(name string, n *yaml.Node) hub.Section {
 
 // fieldPath splits the name of a field, such as smtp.password or
 // accounts[0].user, by the keys that the section has: a key may hold dots.
-func fieldPath(n *yaml.Node, field string) (p path) {
+func (c *Config) fieldPath(n *yaml.Node, field string) (p path) {
 	for field != "" {
 		var s step
 		s, field = nextStep(n, field)
 		p = append(p, s)
-		_, n = child(n, s)
+		_, n = c.child(n, s)
 	}
 	return p
 }

@@ -5,7 +5,10 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // server reads how the hub is reached and where it keeps things.
@@ -30,7 +33,13 @@ func (c *Config) listen(f *file) (host, port string, ok bool) {
 	p := path{}.key("listen")
 	host, port, err := net.SplitHostPort(f.Listen)
 	if err != nil {
-		c.errorf(p, "must be host:port, such as %s", DefaultListen)
+		what := ""
+		if strings.Contains(f.Listen, "://") {
+			what = ", without http://"
+		} else if strings.Count(f.Listen, ":") > 1 {
+			what = "; an IPv6 address goes in brackets, such as [::1]:8420"
+		}
+		c.errorf(p, "must be host:port, such as %s%s", DefaultListen, what)
 		return "", "", false
 	}
 	if n, err := net.LookupPort("tcp", port); err != nil || n == 0 && port != "0" {
@@ -74,6 +83,9 @@ func (c *Config) publicURL(f *file, host, port string) {
 		c.errorf(p, "must begin with https://, for tls is set")
 	}
 	c.PublicURL = strings.ToLower(u.Scheme) + "://" + strings.ToLower(u.Host)
+	if loopback(u.Hostname()) && !loopback(host) {
+		c.warnf(p, "is for this machine only, though the hub listens beyond it: nobody elsewhere can open its links")
+	}
 }
 
 // checkURL parses public_url and reports what is wrong with it, without
@@ -81,9 +93,7 @@ func (c *Config) publicURL(f *file, host, port string) {
 func (c *Config) checkURL(s string) *url.URL {
 	p := path{}.key("public_url")
 	if s == "" {
-		if n := c.find(p); n != nil && n.Value == "" && !null(n) {
-			c.errorf(p, "is empty")
-		}
+		c.notEmpty(p, s)
 		return nil // or not text, which the decoder has reported
 	}
 	u, err := url.Parse(s)
@@ -94,12 +104,19 @@ func (c *Config) checkURL(s string) *url.URL {
 		c.errorf(p, "must not hold a user or password")
 	case u.Path != "" && u.Path != "/", u.RawQuery != "", u.ForceQuery, strings.Contains(s, "#"):
 		c.errorf(p, "must be scheme and host only: the hub needs a host name to itself, without a path")
+	case !validPort(u.Port()):
+		c.errorf(p, "must have a port of 1 to 65535, or none")
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		c.errorf(p, "must begin with https://: plain HTTP is for this machine only")
 	default:
 		return u
 	}
 	return nil
+}
+
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
 }
 
 func (c *Config) proxies(f *file, local bool) {
@@ -112,6 +129,9 @@ func (c *Config) proxies(f *file, local bool) {
 	}
 	for _, n := range f.TrustedProxies {
 		c.TrustedProxies = append(c.TrustedProxies, netip.Prefix(n))
+	}
+	if n := c.find(p); n != nil && n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
+		c.errorf(p, "is empty, so that no proxy would be believed; leave it out if the proxy is on this machine")
 	}
 	if c.find(p) == nil {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
@@ -128,6 +148,7 @@ func (c *Config) proxies(f *file, local bool) {
 
 func (c *Config) callbackRules(f *file, local bool) {
 	p := path{}.key("callbacks")
+	c.notEmpty(p.key("v0_1"), f.Callbacks.V01)
 	switch f.Callbacks.V01 {
 	case "", "sign":
 	case "refuse":
@@ -164,8 +185,10 @@ func (c *Config) templates(f *file) {
 	if n == nil || null(n) {
 		return
 	}
-	if info, err := os.Stat(f.Templates); err != nil {
-		c.errorf(p, "%v", err)
+	if f.Templates == "" {
+		c.notEmpty(p, "")
+	} else if info, err := os.Stat(f.Templates); err != nil {
+		c.errorf(p, "%v", plainPathError(err))
 	} else if !info.IsDir() {
 		c.errorf(p, "is not a folder")
 	}

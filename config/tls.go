@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // renewWithin is when a certificate that expires is worth a warning.
@@ -99,15 +101,16 @@ func (c *Config) tls(f *file) {
 		return
 	}
 	p := path{}.key("tls")
+	if n := c.find(p); n.Kind != yaml.MappingNode && !null(n) {
+		return // reported by the decoder
+	}
 	whole := true
 	for _, v := range []struct{ key, value string }{{"cert", f.TLS.Cert}, {"key", f.TLS.Key}} {
 		if n := c.find(p.key(v.key)); n == nil {
 			c.errorf(p.key(v.key), "is missing: tls needs both, cert and key, as files in PEM")
 			whole = false
 		} else if v.value == "" {
-			if n.Value == "" && !null(n) {
-				c.errorf(p.key(v.key), "is empty: it must be the name of a file in PEM")
-			}
+			c.notEmpty(p.key(v.key), v.value)
 			whole = false
 		}
 	}
