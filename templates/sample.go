@@ -58,7 +58,7 @@ func sampleLists(page Page, cards []*hub.Card) []any {
 			Page: page, Show: show, Tabs: []Link{{Label: "Waiting", Href: "/", Current: true}}, Filters: filter, Filtered: true, Clear: "/", Paged: true,
 			Sections: []Section{{Kind: "open", Rows: cards[:2], More: "/?before=msg_1"}, {Kind: "past", Rows: cards[2:], More: "/?past=msg_1", Looked: 1000}},
 		})
-		for _, kind := range []string{"open", "past", "answered", "all"} {
+		for _, kind := range []string{"open", "others", "past", "answered", "all"} {
 			out = append(out, &ListPage{Page: page, Show: show, Sections: []Section{{Kind: kind}}})
 		}
 	}

@@ -52,7 +52,7 @@ func Shows() []string { return []string{"", "open", "answered", "all"} }
 
 // Section is a run of messages, newest first.
 type Section struct {
-	Kind string // "open", "past", "answered" or "all": which words go with it
+	Kind string // "open", "others", "past", "answered" or "all": which words go with it
 	Rows []*hub.Card
 	More string // path of the next page; "" for the last
 	// Looked is how far a search went when it gave up before it had a page
@@ -235,7 +235,7 @@ func DataPart(v jsontext.Value) Part {
 	for _, k := range p.Tree.Kids {
 		names = append(names, k.Name)
 	}
-	p.Summary = Names(names)
+	p.Summary = namesOf(names, len(names)+p.Tree.More)
 	return p
 }
 

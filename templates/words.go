@@ -266,19 +266,16 @@ func Group(names []string, team string) string {
 const maxNames = 8
 
 // Names joins names: "Alice Ng, Bob Roy and 3 more".
-func Names(names []string) string {
+func Names(names []string) string { return namesOf(names, len(names)) }
+
+// namesOf joins the names that are known of so many.
+func namesOf(names []string, total int) string {
 	var out []string
-	for i, n := range names {
-		if i == maxNames {
-			break
-		}
+	for _, n := range names[:min(len(names), maxNames)] {
 		out = append(out, short(n))
 	}
 	s := strings.Join(out, ", ")
-	switch more := len(names) - maxNames; {
-	case more == 1:
-		s += " and 1 more"
-	case more > 1:
+	if more := total - len(out); more > 0 {
 		s += " and " + number(more) + " more"
 	}
 	return s

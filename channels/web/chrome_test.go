@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,8 +55,15 @@ func startChrome(t *testing.T) context.Context {
 func serve(t *testing.T) *world {
 	t.Helper()
 	mux := http.NewServeMux()
-	srv := httptest.NewServer(mux)
+	var posts atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			posts.Add(1)
+		}
+		mux.ServeHTTP(rw, r)
+	}))
 	w := buildWorld(t, srv.URL, true)
+	w.posts = &posts
 	t.Cleanup(func() { // before the world ends; streams end with the server
 		if err := srv.Config.Shutdown(context.Background()); err != nil {
 			t.Errorf("shut down: %v", err)

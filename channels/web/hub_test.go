@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path/filepath"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type world struct {
 	dir   *hub.Directory
 	desk  hub.Desk
 	page  hub.Channel
+	// posts counts the forms that browsers sent, in a world on a socket.
+	posts *atomic.Int64
 }
 
 func newWorld(t *testing.T, publicURL string) *world {

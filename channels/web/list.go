@@ -18,7 +18,7 @@ import (
 // Rows on one page of the list.
 const (
 	listRows = 50
-	pastRows = 20
+	lessRows = 20 // of what does not wait for the reader
 )
 
 const (
@@ -41,14 +41,15 @@ var facets = []struct {
 
 // listView is what a request wants to see of a person's list.
 type listView struct {
-	show         string
-	by           map[string]string // facet to value; what is not set is not there
-	before, past string            // where a later page begins
-	seen         map[string]map[string]bool
+	show string
+	by   map[string]string // facet to value; what is not set is not there
+	// Where a later page of a section begins; at most one is set.
+	before, others, past string
+	seen                 map[string]map[string]bool
 }
 
 func readView(q url.Values) *listView {
-	v := &listView{before: q.Get("before"), past: q.Get("past"), by: map[string]string{}, seen: map[string]map[string]bool{}}
+	v := &listView{before: q.Get("before"), others: q.Get("others"), past: q.Get("past"), by: map[string]string{}, seen: map[string]map[string]bool{}}
 	if show := q.Get("show"); slices.Contains(templates.Shows(), show) {
 		v.show = show
 	}
@@ -131,7 +132,7 @@ func urgency(p string) int {
 
 func (v *listView) tabs() []templates.Link {
 	var out []templates.Link
-	for _, t := range []struct{ show, label string }{{"", "Waiting"}, {"answered", "Answered by you"}, {"all", "Everything"}} {
+	for _, t := range []struct{ show, label string }{{"", "Waiting"}, {"answered", "Answered by you"}, {"all", "All"}} {
 		current := v.show == t.show || v.show == "open" && t.show == ""
 		out = append(out, templates.Link{Label: t.label, Href: v.path("show", t.show), Current: current})
 	}
@@ -153,9 +154,9 @@ func (c *Channel) showList(w http.ResponseWriter, r *http.Request) {
 	}
 	p := &templates.ListPage{
 		Page: c.base(s, ""), Show: v.show, Tabs: v.tabs(), Filtered: len(v.by) > 0,
-		Clear: v.path("agent", "", "project", "", "tag", "", "priority", ""), Newest: v.path(), Paged: v.before != "" || v.past != "",
+		Clear: v.path("agent", "", "project", "", "tag", "", "priority", ""), Newest: v.path(), Paged: v.before+v.others+v.past != "",
 	}
-	p.Live = live(v.path("before", v.before, "past", v.past), "/watch", revision)
+	p.Live = live(v.path("before", v.before, "others", v.others, "past", v.past), "/watch", revision)
 	if p.Sections, err = c.sections(r.Context(), s, v); err != nil {
 		c.fail(w, r, "list", err)
 		return
@@ -190,14 +191,22 @@ func (c *Channel) sections(ctx context.Context, s *session, v *listView) ([]temp
 	case "all":
 		return out, add("all", "before", hub.ListQuery{Before: v.before}, listRows, any)
 	}
-	if v.past == "" {
-		if err := add("open", "before", hub.ListQuery{Open: true, Before: v.before}, listRows, any); err != nil {
+	first := v.before+v.others+v.past == "" // each section's later pages stand alone
+	if first || v.before != "" {
+		mine := func(c *hub.Card) bool { return c.MayAnswer }
+		if err := add("open", "before", hub.ListQuery{Open: true, Before: v.before}, listRows, mine); err != nil {
 			return nil, err
 		}
 	}
-	if v.before == "" && v.show == "" { // older open ones have a page to themselves
+	if first || v.others != "" {
+		others := func(c *hub.Card) bool { return !c.MayAnswer }
+		if err := add("others", "others", hub.ListQuery{Open: true, Before: v.others}, lessRows, others); err != nil {
+			return nil, err
+		}
+	}
+	if (first || v.past != "") && v.show == "" {
 		ended := func(c *hub.Card) bool { return c.Status != ma2h.Open }
-		if err := add("past", "past", hub.ListQuery{Before: v.past}, pastRows, ended); err != nil {
+		if err := add("past", "past", hub.ListQuery{Before: v.past}, lessRows, ended); err != nil {
 			return nil, err
 		}
 	}

@@ -12,6 +12,8 @@
     return el;
   };
 
+  const heightOf = (el) => `${el.getBoundingClientRect().height}px`;
+
   // A form is sent once, however often the button is pressed.
   document.addEventListener("submit", (e) => {
     const form = e.target;
@@ -107,6 +109,7 @@
     }
     const lost = typed().join("\n");
     const held = old.contains(document.activeElement);
+    old.style.minHeight = heightOf(old); // so that what is below stays where it is
     old.replaceChildren(...next.childNodes);
     if (lost) {
       const kept = make("textarea", { id: "lost", rows: 3, readOnly: true, dir: "auto", value: lost });
@@ -139,7 +142,13 @@
     const next = new Map(all("[data-id]", doc).map((li) => [li.dataset.id, li]));
     const had = new Set();
     let newest = "";
-    const oldest = doc.getElementById("more-open") ? [...next.keys()].filter((id) => "open" in next.get(id).dataset).sort()[0] : "";
+    // What is older than the last row of a list that goes on may be on its next page.
+    const beyond = (li) => {
+      const kind = li.parentElement.dataset.kind;
+      if (!doc.getElementById("more-" + kind)) return false;
+      const last = all(`[data-kind="${kind}"] > li`, doc).pop();
+      return !last || li.dataset.id < last.dataset.id;
+    };
     for (const li of all("[data-id]")) {
       const id = li.dataset.id;
       had.add(id);
@@ -148,10 +157,12 @@
       if (to) {
         if (li.innerHTML === to.innerHTML) continue;
         const held = li.contains(document.activeElement);
+        li.style.height = heightOf(li); // so that the rows below stay where they are
+        li.classList.add("held");
         li.replaceChildren(...to.childNodes);
         if (held) li.querySelector("a").focus({ preventScroll: true });
         if (!("open" in to.dataset)) delete li.dataset.open;
-      } else if ("open" in li.dataset && id >= oldest) {
+      } else if ("open" in li.dataset && !beyond(li)) {
         delete li.dataset.open;
         li.querySelector(".meta:last-child").textContent = "no longer open";
       }
