@@ -9,10 +9,12 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
+const messagePrefix = "msg_"
+
 // NewMessageID mints "msg_" and a ULID: ordered by time for cheap inserts, with
 // 80 random bits that nobody guesses.
 func NewMessageID(at time.Time) string {
-	return "msg_" + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
+	return messagePrefix + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
 }
 
 // newResolutionID mints "res_" and 130 random bits (spec §6: opaque, random).

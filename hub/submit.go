@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"beckon/hub/ma2h"
@@ -49,6 +50,9 @@ func (h *Hub) submitNew(ctx context.Context, d *Directory, agent *Agent, raw []b
 	if err != nil {
 		return nil, err
 	}
+	if err := h.checkAlias(ctx, m); err != nil {
+		return nil, err
+	}
 	e := m.Envelope
 	if e.Type != ma2h.Notify {
 		ok, err := h.quota.take(ctx, agent.ID, d.Limits.OpenMessages)
@@ -75,6 +79,29 @@ func (h *Hub) submitNew(ctx context.Context, d *Directory, agent *Agent, raw []b
 	h.observer.Submitted(e.Type)
 	h.committed(m, m.Status, c)
 	return h.submitted(d, m, false), nil
+}
+
+// checkAlias refuses an id of the agent's own that the hub has given to another
+// message of it: two messages would answer to one name.
+func (h *Hub) checkAlias(ctx context.Context, m *Message) error {
+	if !strings.HasPrefix(m.Alias, messagePrefix) {
+		return nil
+	}
+	other, err := h.store.Message(ctx, m.Alias)
+	owner := ""
+	switch {
+	case err == nil:
+		owner = other.AgentID
+	case errors.Is(err, ErrGone):
+		owner, err = h.store.TombstoneAgent(ctx, m.Alias)
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if owner == m.AgentID {
+		return refuse(ma2h.CodeIdempotencyConflict, "id", "%q is the hub's own id of an earlier message; take another, or leave it out", m.Alias)
+	}
+	return nil
 }
 
 // read judges an envelope as received, and makes the message that it would be

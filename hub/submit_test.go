@@ -258,3 +258,44 @@ func TestGet(t *testing.T) {
 		t.Errorf("the refusal holds the message: %+v", e)
 	}
 }
+
+// An agent's own id that is the hub's id of another message of that agent would
+// name two messages. Somebody else's id is a name like any other.
+func TestAliasThatIsAHubID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	old := func(id string) doc {
+		return ask(func(d doc) { d["ma2h_version"], d["id"], d["idempotency_key"] = "0.1", id, "key of "+id })
+	}
+	mine := w.submit(ask(nil)).Message.ID
+	if _, err := w.h.Submit(t.Context(), w.agent(deploybot), old(mine).raw()); codeAndField(err) != "idempotency_conflict id" {
+		t.Errorf("my own: %v", err)
+	}
+	if _, err := w.h.Cancel(t.Context(), w.agent(deploybot), mine); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.s.Purge(t.Context(), time.Now().Add(time.Hour), time.Minute, 10); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if _, err := w.h.Submit(t.Context(), w.agent(deploybot), old(mine).raw()); codeAndField(err) != "idempotency_conflict id" {
+		t.Errorf("my own that is gone: %v", err)
+	}
+	theirs := ask(func(d doc) { d.in("agent")["id"] = "other/bot" })
+	s, err := w.h.Submit(t.Context(), w.agent("other/bot"), theirs.raw())
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := w.submit(old(s.Message.ID))
+	for range 2 {
+		m, err := w.h.Get(t.Context(), deploybot, s.Message.ID)
+		if err != nil || m.ID != named.Message.ID {
+			t.Errorf("theirs as a name of mine: %v, %v", m, err)
+		}
+		if m, err := w.h.Get(t.Context(), "other/bot", s.Message.ID); err != nil || m.ID != s.Message.ID {
+			t.Errorf("theirs: %v, %v", m, err)
+		}
+		if again := w.submit(old(s.Message.ID)); !again.Replayed || again.Ack != named.Ack {
+			t.Errorf("replay: %+v", again.Ack)
+		}
+	}
+}
