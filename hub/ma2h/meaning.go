@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -19,7 +20,7 @@ func (e *Envelope) meaning() error {
 	switch {
 	case breaksLine(e.Title):
 		return meaningless("title", "must be one line without control characters")
-	case strings.TrimSpace(e.Title) == "":
+	case blank(e.Title):
 		return meaningless("title", "must not be blank")
 	}
 	if e.Request != nil {
@@ -75,12 +76,23 @@ func (r *Request) meaning(legacy bool) error {
 }
 
 func (o *Option) meaning(i int) error {
-	for _, m := range []struct{ name, value string }{{"value", o.Value}, {"label", o.Label}} {
-		if m.value == "" {
-			return meaningless(fmt.Sprintf("request.options[%d].%s", i, m.name), "must not be empty")
-		}
+	switch {
+	case o.Value == "":
+		return meaningless(fmt.Sprintf("request.options[%d].value", i), "must not be empty")
+	case blank(o.Label):
+		return meaningless(fmt.Sprintf("request.options[%d].label", i), "must not be blank")
 	}
 	return nil
+}
+
+// blank reports whether a person would see nothing of s: no rune but spaces,
+// zero-width ones and other marks without a shape of their own.
+func blank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		// The fillers are letters to Unicode, the empty braille cell is a symbol.
+		return unicode.IsGraphic(r) && r != '\u2800' && !unicode.IsSpace(r) && !unicode.Is(unicode.Zs, r) && !unicode.Is(unicode.M, r) &&
+			!unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
+	})
 }
 
 // meaningDefault checks default_on_expire (spec §5.2). At 0.1 it is a string or
@@ -130,8 +142,8 @@ func shorten(s string) string {
 
 func (a *Action) meaning() error {
 	for i, item := range a.Checklist {
-		if item.Text == "" {
-			return meaningless(fmt.Sprintf("action.checklist[%d].text", i), "must not be empty")
+		if blank(item.Text) {
+			return meaningless(fmt.Sprintf("action.checklist[%d].text", i), "must not be blank")
 		}
 	}
 	return a.Callback.meaning("action.callback")

@@ -3,6 +3,7 @@ package ma2h_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -453,4 +454,32 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%x: %v", sum, err)
 		}
 	})
+}
+
+// What a person would see nothing of is refused where people must see it.
+func TestBlank(t *testing.T) {
+	t.Parallel()
+	option := func(label string) map[string]any {
+		return map[string]any{"request": map[string]any{"mode": "select", "options": []any{map[string]any{"value": "a", "label": label}}}}
+	}
+	item := func(text string) map[string]any {
+		return map[string]any{"action": map[string]any{"instructions": "x", "checklist": []any{map[string]any{"text": text}}}}
+	}
+	for _, nothing := range []string{" ", "\u00a0\u3000", "\u200b", "\ufeff\u200d", "\u202e", "\u3164", "\u2800", "\u0301"} {
+		for field, raw := range map[string][]byte{
+			"title":                    envelope(t, "notify", map[string]any{"title": nothing}),
+			"request.options[0].label": envelope(t, "ask", option(nothing)),
+			"action.checklist[0].text": envelope(t, "task", item(nothing)),
+		} {
+			_, err := judge(raw)
+			if e, ok := errors.AsType[*ma2h.Error](err); !ok || e.Code != ma2h.CodeInvalidField || e.Field != field {
+				t.Errorf("%s %+q: %v", field, nothing, err)
+			}
+		}
+	}
+	for _, something := range []string{"\u200bx", "…", "é", "é", "שלום", "👍", "—", "1"} {
+		mustJudge(t, envelope(t, "notify", map[string]any{"title": something}))
+		mustJudge(t, envelope(t, "ask", option(something)))
+		mustJudge(t, envelope(t, "task", item(something)))
+	}
 }
