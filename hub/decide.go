@@ -377,7 +377,7 @@ func optionList(options []ma2h.Option) string {
 			names = append(names, "…")
 			break
 		}
-		names = append(names, o.Value)
+		names = append(names, brief(o.Value))
 	}
 	return strings.Join(names, ", ")
 }

@@ -134,13 +134,22 @@ func explain(e *jsonschema.ValidationError, out []FieldError) []FieldError {
 	case *kind.MultipleOf:
 		return append(out, FieldError{field, "must be a multiple of " + decimal(k.Want)})
 	case *kind.Pattern:
-		return append(out, FieldError{field, "must match the pattern " + k.Want})
+		return append(out, FieldError{field, "must match the pattern " + brief(k.Want)})
 	case *kind.Format:
-		return append(out, FieldError{field, "must be a valid " + k.Want})
+		return append(out, FieldError{field, "must be a valid " + brief(k.Want)})
 	case *kind.Enum, *kind.Const:
 		return append(out, FieldError{field, "is not one of the allowed values"})
 	}
 	return append(out, FieldError{field, "does not fit the schema"})
+}
+
+// brief keeps what an agent wrote short where it is quoted in an error.
+func brief(s string) string {
+	const most = 100
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }
 
 func decimal(r *big.Rat) string {

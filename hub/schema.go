@@ -125,7 +125,11 @@ func compileReason(err error) string {
 	if i := strings.LastIndex(msg, "- at "); i >= 0 {
 		msg = strings.TrimSpace(msg[i+5:])
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(msg, "mem:schema#", ""), "\n", " ")
+	msg = strings.ReplaceAll(strings.ReplaceAll(msg, "mem:schema#", ""), "\n", " ")
+	if r := []rune(msg); len(r) > 300 { // it quotes the schema
+		return string(r[:300]) + "…"
+	}
+	return msg
 }
 
 // fieldOf reads one property, and returns what of it the compiler gets.

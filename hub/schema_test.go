@@ -173,3 +173,22 @@ func TestEdited(t *testing.T) {
 		}
 	}
 }
+
+// What an agent wrote is quoted in an error only as far as it helps.
+func TestErrorsStayShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("ab|", 20000)
+	s, err := schemaOf(inputAsk(`{"properties":{"a":{"type":"string","pattern":"^(`+long+`)$"}}}`), 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := s.check([]byte(`{"a":"x"}`)); len(errs) != 1 || len(errs[0].Msg) > 500 || !strings.Contains(errs[0].Msg, "pattern ^(ab|") {
+		t.Errorf("%.600v", errs)
+	}
+	if _, err := schemaOf(inputAsk(`{"properties":{"a":{"type":"string","pattern":"(?=`+long+`)"}}}`), 50); err == nil || len(err.Error()) > 500 {
+		t.Errorf("%.600v", err)
+	}
+	if l := optionList([]ma2h.Option{{Value: long}, {Value: "b"}}); len(l) > 500 || !strings.HasSuffix(l, ", b") {
+		t.Errorf("%.600s", l)
+	}
+}
