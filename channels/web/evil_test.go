@@ -304,6 +304,7 @@ func TestProviderIsVerified(t *testing.T) {
 			e.token = func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.RawQuery != "" {
 					e.t.Error("the redirect was followed")
+					return
 				}
 				http.Redirect(w, r, "/token?again", http.StatusTemporaryRedirect)
 			}

@@ -37,14 +37,14 @@ type identity struct {
 // identify redeems a code and returns whom it stands for. Everything that
 // OpenID Connect Core 3.1.3.7 asks for is checked; an error means nobody.
 func (l *login) identify(ctx context.Context, p *provider, redirect, code string, f *flow) (*identity, error) {
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.client), providerTimeout)
+	defer cancel()
 	select {
 	case l.slots <- struct{}{}:
 		defer func() { <-l.slots }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, fmt.Errorf("%w: too many logins at once", errDown)
 	}
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, l.client), providerTimeout)
-	defer cancel()
 	conf := p.conf
 	conf.RedirectURL = redirect
 	token, err := conf.Exchange(ctx, code, oauth2.VerifierOption(f.Verifier))

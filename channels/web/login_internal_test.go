@@ -20,6 +20,9 @@ func (f wire) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 const testIssuer = "https://login.example.com"
 
 func describe(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	doc := fmt.Sprintf(`{"issuer":%q,"authorization_endpoint":"%[1]s/a","token_endpoint":"%[1]s/t","jwks_uri":"%[1]s/k"}`, testIssuer)
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},

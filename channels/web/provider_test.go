@@ -56,6 +56,7 @@ func startProvider(t *testing.T, redirect string, accounts users) string {
 		http.Redirect(w, r, back(r.Context(), id), http.StatusFound)
 	}))
 	mux.HandleFunc("GET /login/username", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<form method="post" action="?%s"><input name="username"><input name="password"><button>Sign in</button></form>`, r.URL.RawQuery)
 	})
 	return srv.URL

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -237,6 +238,26 @@ func TestSendLinkLimits(t *testing.T) {
 		wantStatus(t, askLink(from(1), "alice", "/"), http.StatusOK)
 		if n := len(mail.take()); n != 1 {
 			t.Errorf("later, the person got %d links", n)
+		}
+	})
+}
+
+// However many ask, the hub is no machine for mail.
+func TestSendLinkInAll(t *testing.T) {
+	t.Parallel()
+	mail := new(dm)
+	withSenders(t, map[string]hub.Channel{"email": mail}, func(t *testing.T, w *world) {
+		got := 0
+		for i := range 210 {
+			id := fmt.Sprint("person", i)
+			w.dir.People[id] = &hub.Person{ID: id, Name: id, Location: time.UTC}
+			v := newVisitor(t, w.page, base)
+			v.remote = fmt.Sprintf("203.0.113.%d", i)
+			wantStatus(t, askLink(v, id, "/"), http.StatusOK)
+			got += len(mail.take())
+		}
+		if got != 200 {
+			t.Errorf("%d links were sent", got)
 		}
 	})
 }

@@ -184,7 +184,7 @@ func TestSwitchPerson(t *testing.T) {
 				got = v.get(strings.TrimPrefix(w.link("bob", ""), base))
 			}
 			wantStatus(t, got, http.StatusOK)
-			wantText(t, got, "You are Bob Roy here now", "Until now Alice Ng was signed in", "Go on as Bob Roy")
+			wantText(t, got, "You are now signed in as Bob Roy", "Until now Alice Ng was signed in", "Go on as Bob Roy")
 			if !strings.Contains(got.body, `href="`+to+`"`) {
 				t.Errorf("the page does not lead to %s: %s", to, got.body)
 			}
