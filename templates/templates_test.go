@@ -96,6 +96,19 @@ func TestWordsGolden(t *testing.T) {
 		form.Choice, form.Values = "", []hub.NamedValue{{Name: "note", Title: "Release note", Text: "Fixes\nand more"}, {Name: "key", Title: "API key", Text: "••••"}}
 		say("decision, form", templates.Decision(form, bob))
 
+		lay := func(label string, d *hub.Decision, reader *hub.Person) {
+			v := templates.Decided(d, reader)
+			say("laid out, "+label, v.Head+" / "+v.Line)
+		}
+		lay("answered", choice("email"), bob)
+		lay("mine", choice("web"), alice)
+		lay("form", form, bob)
+		lay("defaulted", expired, bob)
+		values := *expired
+		values.Choice, values.Values = "", form.Values
+		lay("defaulted form", &values, bob)
+		say("group", templates.Group([]string{"Alice Ng", "Bob Roy"}, "oncall"))
+
 		outcomes := []hub.Outcome{
 			{Kind: hub.Accepted, Verb: hub.VerbAnswer, Decision: choice("web")},
 			{Kind: hub.Accepted, Verb: hub.VerbAnswer, Decision: form},
@@ -111,6 +124,7 @@ func TestWordsGolden(t *testing.T) {
 			{Kind: hub.Unclear, Reason: hub.ReasonInvalid, Fields: []hub.FieldError{{Field: "replicas", Msg: "must be a number"}, {Field: "note", Msg: "is required"}}},
 			{Kind: hub.Unclear},
 			{Kind: hub.Refused, Reason: hub.ReasonNotAllowed, May: []string{"Alice Ng", "Bob Roy"}},
+			{Kind: hub.Refused, Reason: hub.ReasonNotAllowed, May: []string{"Alice Ng", "Bob Roy"}, MayTeam: "oncall"},
 			{Kind: hub.Refused, Reason: hub.ReasonNotAllowed, May: []string{"Alice Ng"}},
 			{Kind: hub.Refused, Reason: hub.ReasonNotAllowed},
 			{Kind: hub.Refused, Reason: hub.ReasonNotFound},

@@ -125,7 +125,8 @@ func readFields(f url.Values, card *hub.Card, who *hub.Person) map[string]string
 // fromControl turns a control's value into the schema's. What stands as it was
 // proposed goes back exactly so: a control shows line breaks and times in its
 // own way. A date and time is by the reader's clock; one that the clock leaps
-// over stays as it was typed, and the hub refuses it.
+// over stays as it was typed, and the hub refuses it; of one that it shows twice
+// the first is meant.
 func fromControl(t templates.FormField, v string, who *hub.Person) string {
 	if t.HasDefault && !t.Sensitive && v != "" && v == toControl(t, t.Default, who) {
 		return t.Default
@@ -134,9 +135,14 @@ func fromControl(t templates.FormField, v string, who *hub.Person) string {
 		return v
 	}
 	for _, layout := range []string{localTime, localTimeSeconds} {
-		if at, err := time.ParseInLocation(layout, v, zoneOf(who)); err == nil && at.Format(layout) == v {
-			return at.Format(time.RFC3339)
+		at, err := time.ParseInLocation(layout, v, zoneOf(who))
+		if err != nil || at.Format(layout) != v {
+			continue
 		}
+		if first := at.Add(-time.Hour); first.Format(layout) == v {
+			at = first
+		}
+		return at.Format(time.RFC3339)
 	}
 	return v
 }

@@ -215,39 +215,6 @@ func TestMayNotAnswer(t *testing.T) {
 	}
 }
 
-func TestListPages(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, base)
-	for range 53 {
-		w.submit(map[string]any{"title": "Open one"})
-	}
-	for range 23 {
-		w.submit(map[string]any{"title": "News", "type": "notify", "request": nil})
-	}
-	v := w.visit("alice", "")
-	count := func(r reply, s string) int { return strings.Count(r.text(), s) }
-	first := v.get("/")
-	if o, n := count(first, "Open one"), count(first, "News"); o != 50 || n != 20 {
-		t.Errorf("the first page has %d open and %d news", o, n)
-	}
-	next := func(r reply, label string) reply {
-		t.Helper()
-		i := strings.Index(r.body, ">"+label)
-		if i < 0 {
-			t.Fatalf("no link %q", label)
-		}
-		j := strings.LastIndex(r.body[:i], `href="`)
-		href, _, _ := strings.Cut(r.body[j+6:], `"`)
-		return v.get(strings.ReplaceAll(href, "&amp;", "&"))
-	}
-	if o := count(next(first, "Older ones"), "Open one"); o != 3 {
-		t.Errorf("the second page has %d open ones, want 3", o)
-	}
-	if n := count(next(first, "Earlier"), "News"); n != 3 {
-		t.Errorf("the second page has %d news, want 3", n)
-	}
-}
-
 func TestNotify(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, base)
