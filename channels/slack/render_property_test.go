@@ -65,7 +65,7 @@ func (g gen) text(most int) string {
 	b.WriteString(tag)
 	for i := range n {
 		if i == 7 {
-			b.WriteString([]string{"<!channel>", "<@U0BOB>", "<https://evil.example|bank>", "&lt;!here&gt;", "@here", ":tada:"}[g.IntN(6)])
+			b.WriteString([]string{"<!channel>", "<@U0BOB>", "<https://evil.example|bank>", "&lt;!here&gt;", "@here", ":tada:", "&#x202E;", "&#8203;x"}[g.IntN(8)])
 		}
 		b.WriteRune(g.rune())
 	}
