@@ -24,6 +24,7 @@ type vocabulary struct {
 	choices []choice
 	byName  map[string][]int // folded name to indexes of choices
 	numbers int              // positions 1 to numbers are names too
+	longest int              // bytes of the longest name before it was folded
 }
 
 // hit is what a line says: one choice, or why none.
@@ -45,6 +46,7 @@ func vocabularyOf(c *hub.Card) *vocabulary {
 	}
 	v.numbers = len(c.Options)
 	for _, o := range c.Options {
+		v.longest = max(v.longest, len(o.Value), len(o.Label))
 		v.add(choice{verb: hub.VerbAnswer, option: o.N, about: fold(o.Description)}, namesOf(o)...)
 	}
 	if c.Mode == ma2h.Confirm {
@@ -126,6 +128,13 @@ func means(o hub.CardOption, lists ...[]string) bool {
 	})
 }
 
+// What is longer than this names nothing: folding makes text at most this many
+// times shorter, and longWords is room for our own words and what is around them.
+const (
+	foldShrinks = 4
+	longWords   = 500
+)
+
 // match returns the choices that a text names as a whole, and whether it is a
 // number that none has.
 func (v *vocabulary) match(text string) (found []int, outOfRange bool) {
@@ -135,6 +144,9 @@ func (v *vocabulary) match(text string) (found []int, outOfRange bool) {
 				found = append(found, i)
 			}
 		}
+	}
+	if len(text) > v.longest*foldShrinks+longWords {
+		return nil, false // no need to fold a page of text
 	}
 	f := shortcode(fold(text))
 	t := tidy(f)
@@ -216,8 +228,12 @@ func breaks(line string) []aBreak {
 			}
 		case '：', '。', '！', '—':
 		case '-', '–':
-			end = i + len(line[i:]) - len(strings.TrimLeft(line[i:], "-–"))
-			if next, _ := utf8.DecodeRuneInString(line[end:]); !spaceOrInvisible(before) || !spaceOrInvisible(next) {
+			if !spaceOrInvisible(before) {
+				end = 0
+				break
+			}
+			end = len(line) - len(strings.TrimLeft(line[i:], "-–"))
+			if next, _ := utf8.DecodeRuneInString(line[end:]); !spaceOrInvisible(next) {
 				end = 0
 			}
 		default:

@@ -19,10 +19,11 @@
 //   - for a confirm, a word for yes or no in one of several languages, or a
 //     thumb up or down. They count only when the choices themselves say which
 //     is which, by a value or label such as approve, deny, yes or no; the order
-//     of the choices says nothing.
+//     of the choices says nothing. "OK" and a thumb up count as the whole text
+//     only, since with anything more they may say no more than "read".
 //
 // Letter case, width, composition, white space, invisible characters, quotation
-// marks, *markup*, a bullet, one trailing mark (. ! , ; :), a "please" or
+// marks, *markup*, a bullet, marks at its end (. ! , ; :), a "please" or
 // "thanks", and the emoji that decorate a label don't matter. A question mark
 // does, unless the label has it, and so do "..." and ~strikethrough~.
 //
@@ -41,11 +42,13 @@
 // A comment on the lines below may say what it likes, except what would undo
 // the first line: another choice on a line of its own, the chosen one after a
 // negation ("do not approve"), words that take it back ("scratch that"), or a
-// beginning that goes on with the sentence ("but", "if", "unless", "or").
+// beginning that goes on with the sentence ("but", "if", "unless", "or", or
+// anything right after a comma).
 //
 // A greeting on a line of its own, without names other than the agent's, is
 // passed over. Anything more, as in "Hi Bob, wait", is not a greeting. For an
 // input that is one open string it is part of the value.
+// A reason for declining or dismissing may begin with a negation.
 //
 // # Declining
 //

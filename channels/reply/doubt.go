@@ -24,7 +24,7 @@ func (v *vocabulary) doubtful(h hit) bool {
 	if len(words) == 0 || hasPhrase(words, hedges) || hasPhrase(words, retractions) || startsWithDigit(words[0]) {
 		return true
 	}
-	if ch.verb == hub.VerbDecline || ch.verb == hub.VerbDismiss { // a reason not to is a reason
+	if ch.refuses() {
 		if slices.ContainsFunc(ch.namesFor(h.name), func(n string) bool { return negated(words, wordsOf(n)) }) {
 			return true
 		}
@@ -50,6 +50,23 @@ func (v *vocabulary) doubtful(h hit) bool {
 	return false
 }
 
+// goesOn reports whether the line of the choice ends in the middle of a
+// sentence that the next line carries on.
+func goesOn(h hit, below []string) bool {
+	return h.rest == "" && len(below) > 0 && !blank(below[0]) && strings.HasSuffix(fold(h.line), ",")
+}
+
+// onlyAcknowledged reports whether the person may only have said that they read
+// the message. An option that is itself called OK is meant all the same.
+func (c *choice) onlyAcknowledged(h hit, below []string) bool {
+	said := shortcode(tidy(h.name))
+	word := shortcode(uncourteous(said))
+	if !slices.Contains(acknowledgements, word) && !slices.Contains(acknowledgements, word+":") || slices.Contains(c.names, word) {
+		return false
+	}
+	return said != word || h.rest != "" || trim(strings.Join(below, "")) != ""
+}
+
 func startsWithDigit(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return unicode.IsDigit(r)
@@ -62,29 +79,36 @@ func foreign(r rune) bool {
 }
 
 // takenBack reports whether the lines below the choice undo it: they go on with
-// its sentence, retract it, or negate one of its names.
-func takenBack(below []string, names []string) bool {
+// its sentence, retract it, or negate one of its names. For a refusal, a line
+// that begins with a negation is a reason.
+func takenBack(below, names []string, refuses bool) bool {
 	text := trim(strings.Join(below, "\n"))
 	if text == "" {
 		return false
 	}
-	words := textWords(text)
-	folded := fold(text)
-	if startsWithPhrase(words, continuations) || slices.ContainsFunc(unspacedContinuations, func(p string) bool { return strings.HasPrefix(folded, p) }) {
+	start := text[:min(len(text), longWords)]
+	words, folded := textWords(start), fold(start)
+	continues := startsWithPhrase(words, continuations) ||
+		slices.ContainsFunc(unspacedContinuations, func(p string) bool { return strings.HasPrefix(folded, p) })
+	if continues && !(refuses && len(words) > 0 && negates(words[0])) {
 		return true
 	}
 	for _, line := range below {
-		if slices.Contains(retractingLines, strings.Join(textWords(line), " ")) {
+		if len(line) <= longWords && slices.Contains(retractingLines, strings.Join(textWords(line), " ")) {
 			return true
 		}
+	}
+	nameWords := make([][]string, len(names))
+	for i, name := range names {
+		nameWords[i] = wordsOf(name)
 	}
 	for _, s := range sentences(text) {
 		words := textWords(s)
 		if hasPhrase(words, retractions) {
 			return true
 		}
-		for _, name := range names {
-			if negated(words, wordsOf(name)) || unspaced(name) && strings.Contains(fold(s), name) && containsAny(fold(s), unspacedNegations) {
+		for i, name := range names {
+			if negated(words, nameWords[i]) || unspaced(name) && negatedUnspaced(fold(s), name) {
 				return true
 			}
 		}
@@ -120,12 +144,12 @@ func negates(w string) bool {
 	return ok || strings.HasSuffix(w, "n't") || strings.HasPrefix(w, "n'")
 }
 
-func hasPhrase(words []string, phrases []string) bool {
+func hasPhrase(words, phrases []string) bool {
 	joined := " " + strings.Join(words, " ") + " "
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(joined, " "+p+" ") })
 }
 
-func startsWithPhrase(words []string, phrases []string) bool {
+func startsWithPhrase(words, phrases []string) bool {
 	joined := strings.Join(words[:min(len(words), 4)], " ") + " "
 	return slices.ContainsFunc(phrases, func(p string) bool { return strings.HasPrefix(joined, p+" ") })
 }
@@ -137,9 +161,18 @@ func unspaced(s string) bool {
 	})
 }
 
-func containsAny(s string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+// negatedUnspaced reports whether a name and a negation are in one sentence of
+// such a script, where only a reader could tell what belongs to what.
+func negatedUnspaced(sentence, name string) bool {
+	before, after, ok := strings.Cut(sentence, name)
+	return ok && slices.ContainsFunc(unspacedNegations, func(n string) bool {
+		return strings.Contains(before, n) || strings.Contains(after, n)
+	})
 }
+
+// refuses reports whether the choice is not to answer. A reason why not is
+// likely to hold a negation.
+func (c *choice) refuses() bool { return c.verb == hub.VerbDecline || c.verb == hub.VerbDismiss }
 
 // namesFor returns all that stands for a choice in prose: its names, its number
 // and what the person wrote.
@@ -171,6 +204,9 @@ func pastGreeting(c *hub.Card, lines []string) []string {
 // greets reports whether a line is nothing but a greeting, to nobody by name or
 // to the agent.
 func greets(c *hub.Card, line string) bool {
+	if len(line) > longWords {
+		return false
+	}
 	words := textWords(line)
 	if len(words) == 0 || len(words) > 8 || strings.ContainsAny(line, "?？") {
 		return false

@@ -47,7 +47,7 @@ func plain(r rune) rune {
 	case '−':
 		return '-'
 	}
-	if invisible(r) || r >= 0x1f3fb && r <= 0x1f3ff { // skin tones
+	if invisible(r) || unicode.IsControl(r) && !unicode.IsSpace(r) || r >= 0x1f3fb && r <= 0x1f3ff { // skin tones
 		return -1
 	}
 	return r
@@ -146,7 +146,7 @@ func wordsOf(s string) []string {
 // textWords folds prose and splits it. Characters without width part words
 // here, so that none can hide a negation.
 func textWords(s string) []string {
-	return wordsOf(fold(strings.NewReplacer("\u200b", " ", "\u2060", " ").Replace(s)))
+	return wordsOf(fold(strings.ReplaceAll(strings.ReplaceAll(s, "\u200b", " "), "\u2060", " ")))
 }
 
 // indexWords finds the words of key in a row, from the given place, or -1.

@@ -128,7 +128,7 @@ func (f *form) readOne(v *vocabulary, lines []string, open bool) Reading {
 		return Reading{Why: WhyBadValue, Field: field.Name}
 	}
 	below := lines[1:]
-	if takenBack(below, []string{tidy(fold(lines[0])), fold(value)}) || slices.ContainsFunc(below, func(l string) bool { return otherValue(field, value, l) }) {
+	if takenBack(below, []string{tidy(fold(lines[0])), fold(value)}, false) || slices.ContainsFunc(below, func(l string) bool { return otherValue(field, value, l) }) {
 		return Reading{Why: WhyHedged}
 	}
 	return f.answer(map[string]string{field.Name: value}, trim(strings.Join(below, "\n")))
@@ -151,7 +151,7 @@ func (f *form) readMany(lines []string) Reading {
 			parted = true
 			continue
 		}
-		k, ok := f.key(line)
+		k, _ := f.key(line)
 		switch {
 		case len(k.fits) > 1:
 			return Reading{Why: WhyTwice, Field: k.name}
@@ -164,20 +164,27 @@ func (f *form) readMany(lines []string) Reading {
 		case !parted || len(values) == 0:
 			return Reading{Why: WhyUnknownField, Field: shortName(k.name)}
 		}
-		// Here begins the comment. A field in it would be lost, a misspelt one too.
 		comment = lines[i:]
-		for _, l := range comment {
-			k, ok = f.key(l)
-			if ok && (len(k.fits) > 0 || len(values) < len(f.fields)) {
-				return Reading{Why: WhyUnknownField, Field: shortName(k.name)}
-			}
+		if name, ok := f.misplaced(comment, len(values) < len(f.fields)); ok {
+			return Reading{Why: WhyUnknownField, Field: shortName(name)}
 		}
 		break
 	}
-	if takenBack(comment, nil) {
+	if takenBack(comment, nil, false) {
 		return Reading{Why: WhyHedged}
 	}
 	return f.answer(values, trim(strings.Join(comment, "\n")))
+}
+
+// misplaced finds a field in a comment, where it would be lost. While fields are
+// missing, what only looks like one may be misspelt.
+func (f *form) misplaced(comment []string, missing bool) (name string, ok bool) {
+	for _, line := range comment {
+		if k, ok := f.key(line); ok && (missing || len(k.fits) > 0) {
+			return k.name, true
+		}
+	}
+	return "", false
 }
 
 // take puts one value into the answer. An empty one is a field left out.
@@ -216,14 +223,18 @@ func (f *form) answer(values map[string]string, comment string) Reading {
 // valueOf reads what was written for a field, as the hub takes it. It fails
 // when the text is not plainly one value; an open string takes any.
 func valueOf(field *hub.Field, text string) (string, bool) {
+	if field.Enum == nil && field.Type == hub.FieldString {
+		return trim(text), true
+	}
+	if field.Enum == nil && len(text) > longWords {
+		return "", false
+	}
 	f := fold(text)
 	t := tidy(f)
 	if field.Enum != nil {
 		return enumValue(field, f, t)
 	}
 	switch field.Type {
-	case hub.FieldString:
-		return trim(text), true
 	case hub.FieldBoolean:
 		switch {
 		case t == "true" || t == "on" || slices.Contains(yesWords, t):

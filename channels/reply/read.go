@@ -122,13 +122,13 @@ func (v *vocabulary) answer(c *hub.Card, h hit, below []string) Reading {
 	if ch.verb == hub.VerbDecline && !c.CanDecline {
 		return Reading{Why: WhyNoDecline}
 	}
-	if h.rest != "" && v.doubtful(h) {
+	if goesOn(h, below) || ch.onlyAcknowledged(h, below) || h.rest != "" && v.doubtful(h) {
 		return Reading{Why: WhyHedged}
 	}
 	if others := v.othersBelow(h.choice, below); others != nil {
 		return Reading{Why: WhyAmbiguous, Fits: v.options(append(others, h.choice))}
 	}
-	if takenBack(below, ch.namesFor(h.name)) {
+	if takenBack(below, ch.namesFor(h.name), ch.refuses()) {
 		return Reading{Why: WhyHedged}
 	}
 	if ch.own(h.rest) {

@@ -66,23 +66,20 @@ func (h *Help) how() string {
 		return "Reply with one line for each field, such as “" + h.name(h.Fields[0]) + ": value”. The fields are " +
 			oneLine(strings.Join(h.Fields, ", ")) + "." + h.orDecline()
 	}
-	var with []string
+	first, second := h.Numbers, oneLine(h.Words)
 	if h.YesNo {
-		with = append(with, "yes or no")
+		first, second = "yes or no", h.Numbers
 	}
-	if h.Words != "" {
-		with = append(with, oneLine(h.Words))
+	if first == "" {
+		first, second = second, ""
 	}
-	numbers, words := h.Numbers, strings.Join(with, ", or ")
 	switch {
-	case numbers == "" && words == "":
-		return "Please answer on the page." + h.orDecline()
-	case numbers == "":
-		return "Reply with " + words + below + h.orDecline()
-	case words == "":
-		return "Reply with " + numbers + below + h.orDecline()
+	case first == "":
+		return "Please answer on the page."
+	case second == "":
+		return "Reply with " + first + below
 	}
-	return "Reply with " + numbers + " (or " + words + ")" + below + h.orDecline()
+	return "Reply with " + first + " (or " + second + ")" + below
 }
 
 // orDecline is said only where the rest doesn't: a form has no other short word.

@@ -11,36 +11,36 @@ import "strings"
 var (
 	yesWords = []string{
 		"yes", "y", "yep", "yup", "yeah", // English
-		"ja",               // German, Dutch, Swedish, Danish, Norwegian
-		"oui",              // French
-		"si", "sí", "sì",   // Spanish, Italian
-		"sim",              // Portuguese
-		"да",               // Russian, Bulgarian
-		"evet",             // Turkish
-		"igen",             // Hungarian
-		"はい",               // Japanese
-		"はい、お願いします",        // yes, please
-		"是", "是的",          // Chinese
-		"예", "네",           // Korean
-		"نعم",              // Arabic
-		"כן",               // Hebrew
+		"ja",             // German, Dutch, Swedish, Danish, Norwegian
+		"oui",            // French
+		"si", "sí", "sì", // Spanish, Italian
+		"sim",       // Portuguese
+		"да",        // Russian, Bulgarian
+		"evet",      // Turkish
+		"igen",      // Hungarian
+		"はい",        // Japanese
+		"はい、お願いします", // yes, please
+		"是", "是的",   // Chinese
+		"예", "네", // Korean
+		"نعم", // Arabic
+		"כן",  // Hebrew
 	}
 	noWords = []string{
 		"no", "n", "nope", // English, Spanish, Italian
-		"nein",               // German
-		"non",                // French
-		"não", "nao",         // Portuguese
-		"nee",                // Dutch
-		"nej", "nei",         // Swedish, Danish, Norwegian
-		"nie",                // Polish
-		"нет", "ні",          // Russian, Ukrainian
-		"hayır",              // Turkish
-		"nem",                // Hungarian
-		"いいえ",                // Japanese
-		"否", "不",             // Chinese
-		"아니요", "아니오",         // Korean
-		"لا",                 // Arabic
-		"לא",                 // Hebrew
+		"nein",       // German
+		"non",        // French
+		"não", "nao", // Portuguese
+		"nee",        // Dutch
+		"nej", "nei", // Swedish, Danish, Norwegian
+		"nie",       // Polish
+		"нет", "ні", // Russian, Ukrainian
+		"hayır",  // Turkish
+		"nem",    // Hungarian
+		"いいえ",    // Japanese
+		"否", "不", // Chinese
+		"아니요", "아니오", // Korean
+		"لا", // Arabic
+		"לא", // Hebrew
 	}
 )
 
@@ -51,6 +51,10 @@ var (
 	confirmYesWords = []string{"approve", "approved", "i approve", "ok", "okay", "👍", ":+1:", ":thumbsup:"}
 	confirmNoWords  = []string{"deny", "denied", "reject", "rejected", "👎", ":-1:", ":thumbsdown:"}
 )
+
+// acknowledgements answer a confirm only as the whole text: "OK, thanks" and
+// "OK. I'll look at it" say no more than that somebody has read it.
+var acknowledgements = []string{"ok", "okay", "👍", ":+1:", ":thumbsup:"}
 
 // yesNames and noNames are what else an option of a confirm may be called to be
 // its yes or its no.
@@ -104,8 +108,8 @@ var hedges = []string{
 	"if", "unless", "until", "till", "when", "once", "after", "before", "provided", "providing", "assuming", "pending", "subject to",
 	"except", "but", "though", "although", "however", "only", "or", "maybe", "perhaps", "probably", "possibly", "unsure", "guess",
 	"instead", "rather", "wait", "as long as", "as soon as", "later", "depends", "depending", "otherwise", "else",
-	"wenn", "falls", "sofern", "sobald", "solange", "nachdem", "bevor", "bis", "erst", "außer", "ausser", "aber", "jedoch",
-	"nur", "oder", "vielleicht", "eventuell", "mais", "si", "quand", "dès", "après", "avant", "sauf", "seulement", "ou", "peut-être",
+	"wenn", "falls", "sofern", "sobald", "solange", "nachdem", "bevor", "bis", "erst", "ausser", "aber", "jedoch",
+	"nur", "oder", "vielleicht", "eventuell", "mais", "si", "quand", "dès", "après", "avant", "sauf", "seulement", "ou", "peut être",
 	"pero", "cuando", "después", "antes", "salvo", "solo", "sólo", "quizás", "mas", "se", "quando", "depois", "exceto", "só", "talvez",
 	"ma", "dopo", "tranne", "forse", "oppure", "maar", "als", "indien", "tenzij", "zodra", "nadat", "alleen", "misschien",
 	"ale", "jeśli", "jeżeli", "gdy", "chyba", "lub", "albo", "tylko", "но", "если", "когда", "после", "пока", "или", "только", "может",
@@ -116,7 +120,7 @@ var hedges = []string{
 var continuations = []string{
 	"but", "if", "unless", "until", "till", "when", "once", "after", "provided", "providing", "assuming", "except", "only", "or", "and",
 	"not", "though", "although", "however", "as long as", "as soon as", "aber", "wenn", "falls", "sofern", "sobald", "nachdem", "erst",
-	"außer", "ausser", "nur", "oder", "und", "nicht", "jedoch", "mais", "si", "quand", "dès", "après", "sauf", "seulement", "ou", "et", "pas",
+	"ausser", "nur", "oder", "und", "nicht", "jedoch", "mais", "si", "quand", "dès", "après", "sauf", "seulement", "ou", "et", "pas",
 	"pero", "cuando", "después", "salvo", "solo", "sólo", "o", "y", "mas", "se", "quando", "depois", "exceto", "só", "ma", "dopo", "tranne",
 	"maar", "als", "indien", "tenzij", "zodra", "nadat", "niet", "alleen", "ale", "jeśli", "jeżeli", "gdy", "lub", "albo", "tylko",
 	"но", "если", "когда", "после", "или", "и", "только", "не", "а", "men", "hvis", "eller",
