@@ -1,0 +1,80 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"beckon/channels"
+	"beckon/config"
+	"beckon/hub"
+	"beckon/hub/ma2h"
+)
+
+// ErrNoPreview is what [Preview] returns for a channel that has none.
+var ErrNoPreview = errors.New("has no preview")
+
+// Preview shows what an envelope would look like in a channel, as a place that
+// several people share gets it. It judges the envelope as a submit would be,
+// stores nothing, and touches neither the database nor the network. An agent
+// that the config does not know will do. A refusal is a [*hub.Error] or a
+// [*ma2h.Error].
+func Preview(cfg *config.Config, channel string, envelope []byte) (contentType string, body []byte, err error) {
+	return preview(cfg, channels.All(), channel, envelope)
+}
+
+func preview(cfg *config.Config, all []hub.Factory, channel string, envelope []byte) (contentType string, body []byte, err error) {
+	i := slices.IndexFunc(all, func(f hub.Factory) bool { return f.Name == channel })
+	if i < 0 {
+		var names []string
+		for _, f := range all {
+			names = append(names, f.Name)
+		}
+		return "", nil, fmt.Errorf("there is no channel %q (there are: %s)", channel, strings.Join(names, ", "))
+	}
+	h := unstored(cfg.Directory)
+	section, ok := cfg.Sections[channel]
+	if !ok && !all[i].Implicit {
+		return "", nil, fmt.Errorf("channel %s is not in the config; add it under channels", channel)
+	}
+	c := all[i].New(section, h.Desk(channel))
+	if err := cfg.Err(); err != nil {
+		return "", nil, err
+	}
+	p, ok := c.(hub.Previewer)
+	if !ok {
+		return "", nil, fmt.Errorf("channel %s %w", channel, ErrNoPreview)
+	}
+	h.SetChannels(map[string]hub.Channel{channel: c})
+	id, _, _, _, err := ma2h.Peek(envelope)
+	if err != nil {
+		return "", nil, err
+	}
+	agent := cfg.Directory.Agents[id]
+	if agent == nil {
+		agent = &hub.Agent{ID: id}
+	}
+	x, err := h.Explain(agent, envelope)
+	if err != nil {
+		return "", nil, err
+	}
+	return p.Preview(x.Card)
+}
+
+// PreviewConfig is the config to preview with when there is none: the channels
+// that need no section, and a person for everything.
+func PreviewConfig() (*config.Config, error) {
+	const text = "people:\n  you: {name: You}\nroutes:\n  - ask: [you]\n"
+	return config.Parse("preview", []byte(text), channels.All(), func(string) (string, bool) { return "", false })
+}
+
+// Channels names the channels that exist.
+func Channels() []string {
+	names := map[string]bool{}
+	for _, f := range channels.All() {
+		names[f.Name] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
