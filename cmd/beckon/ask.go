@@ -35,7 +35,7 @@ func (a *askCmd) Run(ctx context.Context, sh *shell) error {
 		if err := onlyFile(&a.content, &a.choice); err != nil {
 			return err
 		}
-		raw, err := fillFile(sh, &a.author, a.File, ma2h.Ask, a.IdempotencyKey)
+		raw, err := fillFile(sh, &a.author, "--file", a.File, ma2h.Ask, a.IdempotencyKey)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,7 +29,7 @@ type content struct {
 	Title string `arg:"" optional:"" help:"The question, or what there is to know or do, in one line."`
 
 	Body        string            `help:"More to read, in Markdown: the text, @FILE, or - for standard input." placeholder:"TEXT|@FILE|-"`
-	Priority    priority          `help:"low, normal, high or urgent." placeholder:"WORD"`
+	Priority    priority          `help:"low, normal, high or urgent." complete:"low,normal,high,urgent" placeholder:"WORD"`
 	Tag         []string          `help:"A tag; may be repeated." sep:"none" placeholder:"TAG"`
 	Project     string            `help:"The project that this is about."`
 	Label       map[string]string `help:"A label of this agent; may be repeated." mapsep:"none" placeholder:"KEY=VALUE"`
@@ -43,12 +42,8 @@ type content struct {
 type priority ma2h.Priority
 
 func (p *priority) UnmarshalText(text []byte) error {
-	all := []string{string(ma2h.Low), string(ma2h.Normal), string(ma2h.High), string(ma2h.Urgent)}
-	if !slices.Contains(all, string(text)) {
-		return fmt.Errorf("%q is none of %s", text, strings.Join(all, ", "))
-	}
 	*p = priority(text)
-	return nil
+	return oneOf(string(text), []string{string(ma2h.Low), string(ma2h.Normal), string(ma2h.High), string(ma2h.Urgent)})
 }
 
 // envelope makes a message of it, without request and action.

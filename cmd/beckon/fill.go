@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,9 @@ type member struct {
 
 // fillFile reads an envelope and adds what it lacks of ma2h_version, type,
 // created_at, agent and idempotency_key. What is there stays byte by byte, since
-// the hub compares and returns some of it as it was sent.
-func fillFile(sh *shell, r *author, name string, t ma2h.Type, key string) ([]byte, error) {
+// the hub compares and returns some of it as it was sent. Flag is what errors
+// begin with. Without a type, the envelope must say it.
+func fillFile(sh *shell, r *author, flag, name string, t ma2h.Type, key string) ([]byte, error) {
 	var raw []byte
 	var err error
 	if name == "-" {
@@ -32,14 +34,14 @@ func fillFile(sh *shell, r *author, name string, t ma2h.Type, key string) ([]byt
 		raw, err = readFile(name)
 	}
 	if err != nil {
-		return nil, usage("--file: %v", err)
+		return nil, usage("%s: %v", flag, err)
 	}
 	members, err := objectMembers(raw)
 	if err != nil {
-		return nil, usage("--file: %s: %v", name, err)
+		return nil, usage("%s: %s: %v", flag, name, err)
 	}
-	if m := find(members, "type"); m != nil && string(m.value) != quote(string(t)) {
-		return nil, usage("--file: %s: type is %s; send it with the command of that name", name, m.value)
+	if m := find(members, "type"); m != nil && t != "" && string(m.value) != quote(string(t)) {
+		return nil, usage("%s: %s: type is %s; send it with the command of that name", flag, name, m.value)
 	}
 	if key != "" && find(members, "idempotency_key") != nil {
 		return nil, usage("--idempotency-key: %s has an idempotency_key already", name)
@@ -47,29 +49,33 @@ func fillFile(sh *shell, r *author, name string, t ma2h.Type, key string) ([]byt
 	if key == "" {
 		key = randomKey()
 	}
-	agent, err := r.fillAgent(find(members, "agent"))
+	agent, err := r.fillAgent(flag, find(members, "agent"))
 	if err != nil {
 		return nil, err
 	}
 	if m := find(members, "agent"); m != nil {
 		raw = bytes.Join([][]byte{raw[:m.start], []byte(agent), raw[m.end:]}, nil)
 	}
-	return addMembers(raw, members, []member{
+	add := []member{
 		{name: "ma2h_version", value: jsontext.Value(quote(protocol))},
 		{name: "type", value: jsontext.Value(quote(string(t)))},
 		{name: "created_at", value: jsontext.Value(quote(ma2h.FormatTime(time.Now())))},
 		{name: "agent", value: agent},
 		{name: "idempotency_key", value: jsontext.Value(quote(key))},
-	}), nil
+	}
+	if t == "" {
+		add = slices.DeleteFunc(add, func(m member) bool { return m.name == "type" })
+	}
+	return addMembers(raw, members, add), nil
 }
 
 // fillAgent adds id, run_id and runtime to an agent object; nil is an empty one.
-func (r *author) fillAgent(m *member) (jsontext.Value, error) {
+func (r *author) fillAgent(flag string, m *member) (jsontext.Value, error) {
 	raw, have := jsontext.Value("{}"), []member(nil)
 	if m != nil {
 		var err error
 		if have, err = objectMembers(m.value); err != nil {
-			return nil, usage("--file: agent: %v", err)
+			return nil, usage("%s: agent: %v", flag, err)
 		}
 		raw = m.value
 	}

@@ -20,6 +20,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -27,6 +29,9 @@ import (
 
 func main() {
 	sh := &shell{in: os.Stdin, out: os.Stdout, err: os.Stderr, term: isTerminal(os.Stderr)}
+	if isTerminal(os.Stdout) {
+		sh.columns = terminalWidth(os.Stdout)
+	}
 	os.Exit(run(sh, os.Args[1:]))
 }
 
@@ -36,6 +41,9 @@ type shell struct {
 	out  io.Writer // the result alone
 	err  io.Writer // what is said to a person
 	term bool      // err is a terminal
+
+	columns int  // how wide out is, in cells; 0 if it is no terminal
+	colour  bool // out takes colour
 }
 
 // say writes a line to a person.
@@ -60,27 +68,44 @@ func isTerminal(f *os.File) bool {
 
 // commands are all there are, in the order of the help.
 type commands struct {
-	Demo   demoCmd   `cmd:"" help:"Try everything on this machine, with nothing set up."`
-	Serve  serveCmd  `cmd:"" help:"Run the hub."`
-	Init   initCmd   `cmd:"" help:"Write a config and a key to begin with, and say how to go on."`
-	Check  checkCmd  `cmd:"" help:"Say what is wrong with a config, and who would be asked, where and when."`
-	Config configCmd `cmd:"" help:"Explain every key of the config, or one."`
-	Link   linkCmd   `cmd:"" help:"Make a personal link for somebody to sign in by."`
-	Token  tokenCmd  `cmd:"" help:"Make a credential for an agent or an operator."`
-	Ask    askCmd    `cmd:"" help:"Ask people for a decision."`
-	Notify notifyCmd `cmd:"" help:"Tell people something."`
-	Task   taskCmd   `cmd:"" help:"Ask people to do something."`
-	Wait   waitCmd   `cmd:"" help:"Wait for the answer to an ask or a task."`
-	Cancel cancelCmd `cmd:"" help:"Take an ask back."`
+	Colour string `name:"color" help:"Use colour: auto, always or never. NO_COLOR turns it off too." enum:"auto,always,never" default:"auto" placeholder:"WHEN"`
 
-	Version versionCmd `cmd:"" help:"Say which version this is."`
+	Demo  demoCmd  `cmd:"" group:"Start here:" help:"Try everything on this machine, with nothing set up."`
+	Init  initCmd  `cmd:"" group:"Start here:" help:"Write a config and a key to begin with, and say how to go on."`
+	Check checkCmd `cmd:"" group:"Start here:" help:"Say what is wrong with a config, and who would be asked, where and when."`
+	Serve serveCmd `cmd:"" group:"Start here:" help:"Run the hub."`
+
+	Ask      askCmd      `cmd:"" group:"For agents:" help:"Ask people for a decision."`
+	Notify   notifyCmd   `cmd:"" group:"For agents:" help:"Tell people something."`
+	Task     taskCmd     `cmd:"" group:"For agents:" help:"Ask people to do something."`
+	Wait     waitCmd     `cmd:"" group:"For agents:" help:"Wait for the answer to an ask or a task."`
+	Cancel   cancelCmd   `cmd:"" group:"For agents:" help:"Take an ask back."`
+	Messages messagesCmd `cmd:"" group:"For agents:" help:"Show messages and what became of them."`
+
+	Link       linkCmd       `cmd:"" group:"For operators:" help:"Make a personal link for somebody to sign in by."`
+	Token      tokenCmd      `cmd:"" group:"For operators:" help:"Make a credential for an agent or an operator."`
+	Deliveries deliveriesCmd `cmd:"" group:"For operators:" help:"Show what is to be got done, and have it tried again."`
+	Events     eventsCmd     `cmd:"" group:"For operators:" help:"Show the history of a message, and whether it was changed."`
+	Stats      statsCmd      `cmd:"" group:"For operators:" help:"Show what the hub holds and does now."`
+	Backup     backupCmd     `cmd:"" group:"For operators:" help:"Copy the database, also of a running hub."`
+	Preview    previewCmd    `cmd:"" group:"For operators:" help:"Show what a message would look like in a channel."`
+
+	Config     configCmd     `cmd:"" group:"More:" help:"Explain the keys of the config."`
+	Completion completionCmd `cmd:"" group:"More:" help:"Print a script that completes this in a shell."`
+	Version    versionCmd    `cmd:"" group:"More:" help:"Say which version this is."`
 }
 
 const description = `Beckon is a hub where agents reach people: an agent asks, people answer where they are.
 
-Start with "beckon demo". Commands that talk to a hub read BECKON_URL, BECKON_TOKEN and BECKON_AGENT.
+Start with "beckon demo". Commands that talk to a hub read BECKON_URL, BECKON_TOKEN and BECKON_AGENT; BECKON_TOKEN is an agent's credential, or an operator's.
 
-Exit codes: 0 answered or completed, 1 internal, 2 usage or config, 3 declined or dismissed, 4 expired, 5 cancelled, 6 still open, 7 refused, 8 hub unreachable.`
+Exit codes:
+
+    0  answered, completed, or done        5  cancelled
+    1  internal                            6  still open
+    2  usage or config                     7  refused by the hub
+    3  declined, or can't be done          8  the hub can't be reached
+    4  expired (with a default: applied)`
 
 // run runs one command line and returns its exit code.
 func run(sh *shell, args []string) int {
@@ -102,6 +127,9 @@ func run(sh *shell, args []string) int {
 	if err != nil {
 		return fail(sh, fmt.Errorf("set up the command line: %w", err))
 	}
+	if len(args) > 0 && args[0] == "help" { // as people try it
+		args = append(slices.Clone(args[1:]), "--help")
+	}
 	k, err := parser.Parse(args)
 	if helped {
 		return exitOK
@@ -109,6 +137,7 @@ func run(sh *shell, args []string) int {
 	if err != nil {
 		return fail(sh, parseError(err))
 	}
+	sh.colour = useColour(cmds.Colour, sh.columns > 0)
 	return fail(sh, k.Run())
 }
 
@@ -116,20 +145,18 @@ func run(sh *shell, args []string) int {
 func parseError(err error) error {
 	help := "beckon --help"
 	if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context != nil && e.Context.Command() != "" {
-		help = "beckon " + commandWord(e.Context) + " --help"
+		help = "beckon " + commandWords(e.Context) + " --help"
 	}
 	return usage("%v (see %s)", err, help)
 }
 
-// commandWord is the command that a line names, without its arguments.
-func commandWord(k *kong.Context) string {
-	if n := k.Selected(); n != nil {
-		return n.Name
-	}
+// commandWords is the command that a line names, without its arguments.
+func commandWords(k *kong.Context) string {
+	var words []string
 	for _, p := range k.Path {
 		if p.Command != nil {
-			return p.Command.Name
+			words = append(words, p.Command.Name)
 		}
 	}
-	return ""
+	return strings.Join(words, " ")
 }

@@ -20,7 +20,7 @@ func (n *notifyCmd) Run(ctx context.Context, sh *shell) error {
 		if err := onlyFile(&n.content); err != nil {
 			return err
 		}
-		raw, err := fillFile(sh, &n.author, n.File, ma2h.Notify, n.IdempotencyKey)
+		raw, err := fillFile(sh, &n.author, "--file", n.File, ma2h.Notify, n.IdempotencyKey)
 		if err != nil {
 			return err
 		}

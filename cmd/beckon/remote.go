@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"crypto/rand"
+	"net/http"
 	"os"
 	"strings"
 
@@ -29,14 +30,19 @@ type author struct {
 
 var errNoAgent = usage("say which agent this is: set BECKON_AGENT, or use --agent")
 
-// client makes a client for the hub.
-func (r *remote) client() (*client.Client, error) {
+// connect makes a client for the hub; it calls nothing yet.
+func (r *remote) connect() (*session, error) {
 	token, err := r.token()
 	if err != nil {
 		return nil, err
 	}
 	r.URL = cmp.Or(r.URL, "http://"+config.DefaultListen)
-	return client.New(r.URL, token, r.Agent, client.WithUserAgent("beckon/"+version()))
+	p := &pulse{next: http.DefaultTransport}
+	c, err := client.New(r.URL, token, r.Agent, client.WithUserAgent("beckon/"+version()), client.WithHTTPClient(&http.Client{Transport: p}))
+	if err != nil {
+		return nil, err
+	}
+	return &session{c, p}, nil
 }
 
 func (r *remote) token() (string, error) {

@@ -135,6 +135,15 @@ const maxLine = 200
 // oneLine makes a text of somebody else's fit to be shown on a terminal: no
 // line breaks, no control characters, nothing that turns the line around.
 func oneLine(s string) string {
+	s = clean(s)
+	if r := []rune(s); len(r) > maxLine {
+		s = string(r[:maxLine]) + "…"
+	}
+	return s
+}
+
+// clean is oneLine without the cut.
+func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -144,9 +153,5 @@ func oneLine(s string) string {
 		}
 		return r
 	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > maxLine {
-		s = string(r[:maxLine]) + "…"
-	}
-	return s
+	return strings.Join(strings.Fields(s), " ")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	databasesql "database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -87,7 +88,7 @@ func params(t *testing.T, dir string) testscript.Params {
 		Setup: func(e *testscript.Env) error { return setup(e) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"ready": ready, "idle": idle, "answer": answer, "resolve": resolve, "setenv": setenv, "signal": sendSignal,
-			"parked": parked, "until": until,
+			"parked": parked, "until": until, "sql": sql,
 		},
 	}
 }
@@ -217,5 +218,18 @@ func resolve(ts *testscript.TestScript, neg bool, args []string) {
 	defer resp.Body.Close()
 	if body, _ := io.ReadAll(resp.Body); (resp.StatusCode == http.StatusOK) == neg {
 		ts.Fatalf("resolve: %s: %s", resp.Status, body)
+	}
+}
+
+// sql changes a database that no hub has open, as somebody who tampers with it
+// does: sql FILE STATEMENT.
+func sql(ts *testscript.TestScript, neg bool, args []string) {
+	db, err := databasesql.Open("sqlite", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	done, err := db.Exec(args[1])
+	ts.Check(err)
+	if n, err := done.RowsAffected(); err != nil || n == 0 {
+		ts.Fatalf("sql: %d rows changed, %v", n, err)
 	}
 }

@@ -45,11 +45,11 @@ func (s *sending) sendBuilt(ctx context.Context, sh *shell, r *author, e *ma2h.E
 
 // send submits an envelope, and waits for its end if until is more than 0.
 func (s *sending) send(ctx context.Context, sh *shell, r *author, raw []byte, until time.Duration) error {
-	c, err := r.client()
+	c, err := r.connect()
 	if err != nil {
 		return err
 	}
-	ack, err := c.Submit(ctx, raw)
+	ack, err := call(sh, c, func() (*client.Ack, error) { return c.Submit(ctx, raw) })
 	if err != nil {
 		if ctx.Err() != nil {
 			return &exitError{client.ExitUnreachable, "interrupted before the hub confirmed; it may have taken the message or not"}

@@ -28,9 +28,12 @@ type configFile struct {
 	Config string `help:"The config file; beckon.yaml here if nothing is said." env:"BECKON_CONFIG" placeholder:"FILE"`
 }
 
+// defaultConfig is read if no other is named.
+const defaultConfig = "beckon.yaml"
+
 func (f *configFile) load() (*config.Config, error) {
 	// An empty variable is one that is not set.
-	f.Config = cmp.Or(f.Config, "beckon.yaml")
+	f.Config = cmp.Or(f.Config, defaultConfig)
 	cfg, err := app.Load(f.Config)
 	if err != nil && !config.IsErrors(err) {
 		return nil, usage("%v", err)

@@ -29,7 +29,7 @@ func (t *taskCmd) Run(ctx context.Context, sh *shell) error {
 		if err := onlyFile(&t.content, &t.work); err != nil {
 			return err
 		}
-		raw, err := fillFile(sh, &t.author, t.File, ma2h.Task, t.IdempotencyKey)
+		raw, err := fillFile(sh, &t.author, "--file", t.File, ma2h.Task, t.IdempotencyKey)
 		if err != nil {
 			return err
 		}

@@ -7,11 +7,19 @@ import (
 )
 
 // tokenCmd makes a bearer token. Nothing keeps it: the config takes the hash.
-type tokenCmd struct{}
+type tokenCmd struct {
+	JSON bool `help:"Print JSON."`
+}
 
-func (tokenCmd) Run(sh *shell) error {
+func (c *tokenCmd) Run(sh *shell) error {
 	token := hub.NewToken()
 	sum := hub.HashToken(token)
+	if c.JSON {
+		return sh.printJSON(struct {
+			Token  string `json:"token"`
+			SHA256 string `json:"token_sha256"`
+		}{token, hex.EncodeToString(sum[:])})
+	}
 	if err := sh.print("token: " + token); err != nil {
 		return err
 	}

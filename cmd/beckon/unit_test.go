@@ -151,18 +151,18 @@ func TestFillKeepsWhatIsThere(t *testing.T) {
 	const want = ` {"ma2h_version":"0.5","type":"ask","idempotency_key":"k","title":"x" , "state": {"n":1.50,"u":"\u00e9"},` +
 		`"agent":{"id":"bot/x","runtime":"cli", "run_id":"r1"},"created_at":"2026-01-01T00:00:00Z"}` + "\n"
 	r := &author{remote: remote{Agent: "bot/x"}}
-	got, err := fillFile(&shell{in: strings.NewReader(in)}, r, "-", ma2h.Ask, "k")
+	got, err := fillFile(&shell{in: strings.NewReader(in)}, r, "--file", "-", ma2h.Ask, "k")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if _, err := fillFile(&shell{in: strings.NewReader(`{"agent":{}}`)}, &author{}, "-", ma2h.Ask, ""); err != errNoAgent {
+	if _, err := fillFile(&shell{in: strings.NewReader(`{"agent":{}}`)}, &author{}, "--file", "-", ma2h.Ask, ""); err != errNoAgent {
 		t.Errorf("without an agent: %v", err)
 	}
 	for _, bad := range []string{"", "[]", "{", `{"a":1} x`, `{"a":}`, `{"agent":3}`} {
-		if _, err := fillFile(&shell{in: strings.NewReader(bad)}, r, "-", ma2h.Ask, ""); err == nil {
+		if _, err := fillFile(&shell{in: strings.NewReader(bad)}, r, "--file", "-", ma2h.Ask, ""); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}
@@ -194,11 +194,11 @@ func TestWaitingLine(t *testing.T) {
 	t.Parallel()
 	m := message(t, `{"id":"msg_1","status":"open","expires_at":"2999-01-01T00:00:00Z",`+
 		`"beckon":{"deliveries":[{"target":"web:alice","state":"done"},{"target":"web:alice","state":"pending"},{"target":"web:bob","state":"done"}]}}`)
-	got := waitingLine(m, time.Now().Add(10*time.Minute+500*time.Millisecond))
+	got := waitingLine(m, time.Now().Add(10*time.Minute+500*time.Millisecond), false)
 	if want := "waiting for web:alice, web:bob · 10 min 00 s left · ^C keeps it open"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if got := waitingLine(m, time.Time{}); !strings.Contains(got, " days left") {
+	if got := waitingLine(m, time.Time{}, false); !strings.Contains(got, " days left") {
 		t.Errorf("the message's own end is not said: %q", got)
 	}
 }

@@ -9,9 +9,19 @@ import (
 )
 
 // versionCmd says what was built.
-type versionCmd struct{}
+type versionCmd struct {
+	JSON bool `help:"Print JSON."`
+}
 
-func (versionCmd) Run(sh *shell) error {
+func (c *versionCmd) Run(sh *shell) error {
+	if c.JSON {
+		return sh.printJSON(struct {
+			Version  string `json:"version"`
+			Protocol string `json:"ma2h_version"`
+			Go       string `json:"go"`
+			System   string `json:"system"`
+		}{version(), fmt.Sprintf("0.%d", ma2h.MaxMinor), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+	}
 	return sh.print(fmt.Sprintf("beckon %s (MA2H 0.%d, %s, %s/%s)",
 		version(), ma2h.MaxMinor, runtime.Version(), runtime.GOOS, runtime.GOARCH))
 }

@@ -17,7 +17,7 @@ type waitCmd struct {
 }
 
 func (w *waitCmd) Run(ctx context.Context, sh *shell) error {
-	c, err := w.client()
+	c, err := w.connect()
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (w *waitCmd) Run(ctx context.Context, sh *shell) error {
 
 // follow waits for the end of a message, for until at most unless that is 0, and
 // prints it. The message stays open when the wait ends first or is interrupted.
-func follow(ctx context.Context, sh *shell, c *client.Client, id string, until time.Duration, asJSON bool) error {
+func follow(ctx context.Context, sh *shell, c *session, id string, until time.Duration, asJSON bool) error {
 	wait, cancel := ctx, context.CancelFunc(func() {})
 	deadline := time.Time{}
 	if until > 0 {
@@ -36,7 +36,7 @@ func follow(ctx context.Context, sh *shell, c *client.Client, id string, until t
 	defer cancel()
 
 	// The first read tells whether there is a hub and a message at all.
-	m, err := c.Get(wait, id, client.ReadOptions{Beckon: true})
+	m, err := call(sh, c, func() (*client.Message, error) { return c.Get(wait, id, client.ReadOptions{Beckon: true}) })
 	if err != nil {
 		if ctx.Err() != nil {
 			return open(sh, "interrupted", id)
@@ -44,7 +44,7 @@ func follow(ctx context.Context, sh *shell, c *client.Client, id string, until t
 		return err
 	}
 	if !m.Status.Terminal() {
-		stop := sh.spin(func() string { return waitingLine(m, deadline) })
+		stop := sh.spin(func() string { return waitingLine(m, deadline, c.pulse.down.Load()) })
 		ended, err := c.Wait(wait, id)
 		stop()
 		switch {
