@@ -227,7 +227,7 @@ func (g gen) decide(c *hub.Card) {
 // Ten thousand random messages (BECKON_ROUNDS; fewer by default) make blocks
 // that Slack takes, and what they say survives.
 func TestRandomMessages(t *testing.T) {
-	for i := range rounds(t, 300) {
+	for i := range rounds(t, 150) {
 		g := gen{rand.New(rand.NewPCG(uint64(i), 42))}
 		c := g.card()
 		o := renderOptions{Rev: "r" + strconv.Itoa(i)}
