@@ -3,7 +3,6 @@ package app
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -70,11 +69,3 @@ func PreviewConfig() (*config.Config, error) {
 	return config.Parse("preview", []byte(text), channels.All(), func(string) (string, bool) { return "", false })
 }
 
-// Channels names the channels that exist.
-func Channels() []string {
-	names := map[string]bool{}
-	for _, f := range channels.All() {
-		names[f.Name] = true
-	}
-	return slices.Sorted(maps.Keys(names))
-}
