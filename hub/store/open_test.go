@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"beckon/hub"
 	"beckon/hub/store"
 )
 
@@ -275,4 +276,62 @@ func TestBubble(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestRemoved: once the file is gone from under the hub nothing is acknowledged
+// any more, since it would be gone with the process; and no empty database takes
+// the place.
+func TestRemoved(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file can't be removed there")
+	}
+	for _, name := range []string{"beckon.db", "beckon.db-wal"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, filepath.Join(dir, "beckon.db"), store.Options{})
+			defer s.Close()
+			if err := s.Apply(t.Context(), mustSubmission(t, "before")); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, name)
+			if err := os.Rename(path, path+".away"); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Apply(t.Context(), mustSubmission(t, "after")); !errors.Is(err, store.ErrRemoved) {
+				t.Errorf("submit: %v", err)
+			}
+			if err := s.Ping(t.Context()); !errors.Is(err, store.ErrRemoved) {
+				t.Errorf("ping: %v", err)
+			}
+			_, _ = s.ListMessages(t.Context(), hub.ListQuery{Limit: 1}) // may open another connection
+			if err := s.Apply(t.Context(), mustSubmission(t, "after")); !errors.Is(err, store.ErrRemoved) {
+				t.Errorf("submit after a read: %v", err)
+			}
+			if _, err := os.Stat(path); err == nil && name == "beckon.db" {
+				t.Error("an empty database was made in its place")
+			}
+			if err := os.Rename(path+".away", path); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Apply(t.Context(), mustSubmission(t, "again")); err != nil {
+				t.Errorf("put back: %v", err)
+			}
+		})
+	}
+}
+
+// TestPingWrites: a database that can't be written is not healthy, however well
+// it answers.
+func TestPingWrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "beckon.db")
+	s := open(t, path, store.Options{})
+	defer s.Close()
+	for range 2 {
+		if err := s.Ping(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v, err := s.GetState(t.Context(), "store", "ping"); v == "" || err != nil {
+		t.Errorf("ping wrote %q, %v", v, err)
+	}
 }

@@ -30,6 +30,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"beckon/hub"
@@ -67,7 +68,8 @@ type Store struct {
 	w    *writer
 	read *sql.DB
 
-	stmts sync.Map // query → *sql.Stmt of the reader pool
+	stmts  sync.Map                  // query → *sql.Stmt of the reader pool
+	pinged atomic.Pointer[time.Time] // when Ping wrote last
 
 	closing  sync.Once
 	closeErr error
@@ -126,7 +128,11 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.w, err = startWriter(ctx, db, s.d, o.BatchLimit); err != nil {
+	f, err := openedFile(path)
+	if err == nil {
+		s.w, err = startWriter(ctx, db, s.d, f, o.BatchLimit)
+	}
+	if err != nil {
 		_ = db.Close()
 		return nil, err
 	}
@@ -143,6 +149,7 @@ func open(ctx context.Context, path string, o Options) (_ *Store, err error) {
 // openPool opens n connections that stay open.
 func openPool(path string, n int, query url.Values) (*sql.DB, error) {
 	query.Set("_dqs", "0")
+	query.Set("mode", "rw") // a file that is gone is not made again behind our back
 	dsn := (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 	connector, err := sqlite.NewConnector(dsn)
 	if err != nil {
@@ -203,9 +210,26 @@ func (s *Store) Close() error {
 	return s.closeErr
 }
 
-// Ping makes a round trip through the writer: begin, commit, answer.
+// pingEvery is how often a Ping writes at most, so that nobody can make the
+// disk busy with them.
+const pingEvery = time.Second
+
+// Ping writes something, if it is a while since the last did, and waits for its
+// commit: a disk that is full or read-only fails it.
 func (s *Store) Ping(ctx context.Context) error {
-	return s.do(ctx, "ping", func(*tx) error { return nil })
+	now := time.Now()
+	wrote := false
+	err := s.do(ctx, "ping", func(t *tx) (err error) {
+		last := s.pinged.Load()
+		if wrote = last == nil || now.Sub(*last).Abs() >= pingEvery; wrote {
+			_, err = t.exec(sqlPutState, "store", "ping", now.UTC().Format(time.RFC3339))
+		}
+		return err
+	})
+	if err == nil && wrote {
+		s.pinged.Store(&now)
+	}
+	return err
 }
 
 // Check reads the whole database and reports damage. It takes seconds on a

@@ -23,6 +23,7 @@ const (
 type writer struct {
 	db    *sql.DB // of one connection
 	d     dialect
+	file  *file // where others will look for the database
 	limit int
 	queue chan *job
 	done  chan struct{} // closed when the goroutine has ended
@@ -49,9 +50,9 @@ type tx struct {
 	dirty bool // the job has changed a row, or a statement of it failed
 }
 
-func startWriter(ctx context.Context, db *sql.DB, d dialect, limit int) (*writer, error) {
+func startWriter(ctx context.Context, db *sql.DB, d dialect, f *file, limit int) (*writer, error) {
 	w := &writer{
-		db: db, d: d, limit: limit,
+		db: db, d: d, file: f, limit: limit,
 		queue: make(chan *job, limit), done: make(chan struct{}),
 	}
 	if err := w.connect(ctx); err != nil {
@@ -69,6 +70,7 @@ func (w *writer) connect(ctx context.Context) (err error) {
 		return nil
 	}
 	w.stmts = make(map[string]*sql.Stmt)
+	w.file.reconnected()
 	w.conn, err = w.db.Conn(ctx)
 	return err
 }
@@ -228,6 +230,9 @@ func (w *writer) try(batch []*job, savepoints bool) error {
 	err := error(nil)
 	for i := 0; err == nil && i < len(batch); i++ {
 		err = run(batch[i])
+	}
+	if err == nil {
+		err = w.file.check()
 	}
 	if err == nil {
 		if _, err = t.exec("COMMIT"); err == nil {
