@@ -1,6 +1,10 @@
 package reply
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 func TestNumbers(t *testing.T) {
 	t.Parallel()

@@ -122,11 +122,11 @@ func (v *vocabulary) answer(c *hub.Card, h hit, below []string) Reading {
 	if ch.verb == hub.VerbDecline && !c.CanDecline {
 		return Reading{Why: WhyNoDecline}
 	}
-	if goesOn(h, below) || ch.onlyAcknowledged(h, below) || h.rest != "" && v.doubtful(h) {
-		return Reading{Why: WhyHedged}
-	}
 	if others := v.othersBelow(h.choice, below); others != nil {
 		return Reading{Why: WhyAmbiguous, Fits: v.options(append(others, h.choice))}
+	}
+	if goesOn(h, below) || ch.onlyAcknowledged(h, below) || h.rest != "" && v.doubtful(h) {
+		return Reading{Why: WhyHedged}
 	}
 	if takenBack(below, ch.namesFor(h.name), ch.refuses()) {
 		return Reading{Why: WhyHedged}
