@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,4 +212,39 @@ func TestClientOf(t *testing.T) {
 			t.Errorf("%s counts as %q, want %q", tt.remote, got, tt.want)
 		}
 	}
+}
+
+// Codes that wait for a slow provider don't pile up.
+func TestExchangesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := testLogin(t, func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/openid-configuration") {
+				return describe(r)
+			}
+			<-r.Context().Done()
+			return nil, context.Cause(r.Context())
+		})
+		p, err := l.discover(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 3 * maxExchanges {
+			wg.Go(func() {
+				if _, err := l.identify(t.Context(), p, "https://beckon.example.com/oidc/callback", "code", new(flow)); !errors.Is(err, errDown) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		if n := len(l.slots); n != maxExchanges {
+			t.Errorf("%d run at once", n)
+		}
+		begun := time.Now()
+		wg.Wait()
+		if took := time.Since(begun); took > providerTimeout || len(l.slots) != 0 {
+			t.Errorf("it took %v, and %d are still running", took, len(l.slots))
+		}
+	})
 }
