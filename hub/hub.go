@@ -125,7 +125,32 @@ func (h *Hub) apply(ctx context.Context, c *Change) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return h.store.Apply(context.WithoutCancel(ctx), c)
+	err := h.store.Apply(context.WithoutCancel(ctx), c)
+	if err == nil || expected(err) {
+		return err
+	}
+	return &Error{
+		Code: ma2h.CodeUnavailable, Op: "store", RetryAfter: retryStore, Err: err,
+		Msg: "the hub can't store anything at the moment; try again, with the same idempotency key",
+	}
+}
+
+// retryStore is when to try again what could not be stored.
+const retryStore = 5 * time.Second
+
+// expected reports whether err is one of the answers of [Store.Apply], and not a
+// full disk or such.
+func expected(err error) bool {
+	if _, ok := errors.AsType[*RepeatedError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*DuplicateError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*Error](err); ok {
+		return true
+	}
+	return errors.Is(err, ErrStale) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrGone)
 }
 
 // committed tells everybody whom a durable change of m concerns; was is the

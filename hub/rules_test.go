@@ -65,8 +65,9 @@ func TestNothingBeforeCommit(t *testing.T) {
 	if _, err := h.Cancel(t.Context(), w.agent(deploybot), sub.Message.ID); err == nil {
 		t.Error("a cancel that was not stored succeeded")
 	}
-	if _, err := h.Submit(t.Context(), w.agent(deploybot), ask(nil).raw()); err == nil {
-		t.Error("a submit that was not stored was acknowledged")
+	_, err = h.Submit(t.Context(), w.agent(deploybot), ask(nil).raw())
+	if e, ok := errors.AsType[*hub.Error](err); !ok || e.Code != ma2h.CodeUnavailable || e.RetryAfter == 0 || !errors.Is(err, s.err) {
+		t.Errorf("a submit that was not stored: %v", err)
 	}
 	if *n != (told{}) {
 		t.Errorf("told of what was not committed: %+v", *n)
