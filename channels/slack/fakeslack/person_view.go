@@ -318,6 +318,7 @@ const keptSights = 5000
 // sight notes that somebody saw something; s.mu is held.
 func (s *Server) sight(user string, x Sight) {
 	x.At = s.clock.now()
+	s.news[user]++
 	list := append(s.sights[user], x)
 	if len(list) > keptSights {
 		list = slices.Clone(list[len(list)-keptSights/2:])

@@ -41,6 +41,8 @@ type Server struct {
 	hooks      map[string]*hook
 	states     map[string]object // what a person has filled in, by person and place
 	sights     map[string][]Sight
+	news       map[string]int   // how much a person has seen so far
+	flashes    map[string]flash // what the page tells a person next
 	problems   []string
 	calls      []Call
 	deliveries []*Delivery
@@ -62,7 +64,7 @@ func New(o Options) *Server {
 		users:   map[string]*User{}, channels: map[string]*channel{},
 		views: map[string]*View{}, stacks: map[string][]*View{}, homes: map[string]*View{},
 		triggers: map[string]*trigger{}, hooks: map[string]*hook{}, states: map[string]object{},
-		sights: map[string][]Sight{}, buckets: map[string]*bucket{}, dedupe: map[string]string{},
+		sights: map[string][]Sight{}, news: map[string]int{}, flashes: map[string]flash{}, buckets: map[string]*bucket{}, dedupe: map[string]string{},
 		limited: !o.NoRateLimits, deduping: !o.NoDedupe,
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
