@@ -45,8 +45,11 @@ complete -c beckon -f
 		}
 		for _, f := range n.flags {
 			fmt.Fprintf(&b, "%s -l %s", at, strings.TrimPrefix(f.name, "--"))
-			if f.takes != "" {
+			switch {
+			case f.takes != "" && f.file:
 				b.WriteString(" -r" + fishValue(f.completedValue))
+			case f.takes != "":
+				b.WriteString(" -x" + fishValue(f.completedValue)) // no files
 			}
 			fmt.Fprintf(&b, " -d %s\n", fishQuote(f.help))
 		}

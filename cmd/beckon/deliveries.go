@@ -61,15 +61,15 @@ func (c *listDeliveriesCmd) Run(ctx context.Context, sh *shell) error {
 func deliveryRows(sh *shell, list []admin.Delivery, more bool) *rows {
 	out := &rows{json: admin.Deliveries{Deliveries: list}, more: more}
 	out.table = table{
-		head: []string{"MESSAGE", "SEQ", "KIND", "TARGET", "STATE", "TRIES", "WHEN", "CODE", "ERROR"}, flex: 8, state: 4,
+		head: []string{"MESSAGE", "SEQ", "KIND", "TARGET", "STATE", "TRIES", "AGE", "CODE", "ERROR"}, flex: 8, state: 4,
 	}
 	for _, d := range list {
 		at := d.DoneAt
 		if at.IsZero() {
-			at = d.Due
+			at = d.Due // of a dead one neither
 		}
 		out.table.add(d.MessageID, strconv.Itoa(d.Seq), string(d.Kind), d.Target, string(d.State), strconv.Itoa(d.Attempts),
-			sh.when(at), d.Code, d.Error)
+			sh.ago(at), d.Code, d.Error)
 	}
 	return out
 }
@@ -92,7 +92,8 @@ func sayDead(sh *shell, list []admin.Delivery) {
 	if dead > 1 {
 		what = strconv.Itoa(dead) + " deliveries are dead"
 	}
-	sh.say("%s. Mend what the error says, then: beckon deliveries retry %s %d", what, oneLine(first.MessageID), first.Seq)
+	sh.say("%s. The first says: %s (%s)", what, oneLine(first.Error), oneLine(first.Code))
+	sh.say("Mend that, then try it again: beckon deliveries retry %s %d", oneLine(first.MessageID), first.Seq)
 	sh.say("or post the message wherever no copy stands: beckon deliveries post %s", oneLine(first.MessageID))
 }
 

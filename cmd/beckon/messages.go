@@ -106,9 +106,9 @@ func (c *listMessagesCmd) own(ctx context.Context, sh *shell, s *session, q clie
 		return nil, usage("--from is for operators; this credential is an agent's, who has its own messages only")
 	}
 	out := &rows{json: client.Listing{Messages: list}, more: more}
-	out.table = table{head: []string{"ID", "TYPE", "STATUS", "ACCEPTED", "EXPIRES", "TITLE"}, flex: 5, state: 2}
+	out.table = table{head: []string{"ID", "TYPE", "STATUS", "AGE", "LEFT", "TITLE"}, flex: 5, state: 2}
 	for _, m := range list {
-		out.table.add(m.ID, string(m.Type), string(m.Status), sh.when(m.AcceptedAt), sh.when(m.ExpiresAt), m.Title)
+		out.table.add(m.ID, string(m.Type), string(m.Status), sh.ago(m.AcceptedAt), expiry(sh, m.Status, m.ExpiresAt), m.Title)
 	}
 	return out, nil
 }
@@ -124,11 +124,19 @@ func (c *listMessagesCmd) everybodys(ctx context.Context, sh *shell, s *session,
 		return nil, err
 	}
 	out := &rows{json: admin.Messages{Messages: list}, more: more}
-	out.table = table{head: []string{"ID", "TYPE", "STATUS", "ACCEPTED", "EXPIRES", "AGENT", "TITLE"}, flex: 6, state: 2}
+	out.table = table{head: []string{"ID", "TYPE", "STATUS", "AGE", "LEFT", "AGENT", "TITLE"}, flex: 6, state: 2}
 	for _, m := range list {
-		out.table.add(m.ID, string(m.Type), string(m.Status), sh.when(m.AcceptedAt), sh.when(m.ExpiresAt), m.Agent, m.Title)
+		out.table.add(m.ID, string(m.Type), string(m.Status), sh.ago(m.AcceptedAt), expiry(sh, m.Status, m.ExpiresAt), m.Agent, m.Title)
 	}
 	return out, nil
+}
+
+// expiry is when an open message expires; for a script also when one would have.
+func expiry(sh *shell, s ma2h.Status, t time.Time) string {
+	if sh.columns > 0 && s.Terminal() {
+		return ""
+	}
+	return sh.ahead(t)
 }
 
 // print prints the rows, and says when there are none or more.

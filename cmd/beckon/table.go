@@ -111,6 +111,39 @@ func (sh *shell) when(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
+// ago writes how long a time is past, or ahead, in the least space on a
+// terminal: "12m", "-3h". Scripts get the time itself.
+func (sh *shell) ago(t time.Time) string {
+	if t.IsZero() || sh.columns == 0 {
+		return sh.when(t)
+	}
+	return shortSpan(time.Since(t))
+}
+
+// ahead is the other way round.
+func (sh *shell) ahead(t time.Time) string {
+	if t.IsZero() || sh.columns == 0 {
+		return sh.when(t)
+	}
+	return shortSpan(time.Until(t))
+}
+
+func shortSpan(d time.Duration) string {
+	sign := ""
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%s%ds", sign, d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%s%dm", sign, d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%s%dh", sign, d/time.Hour)
+	}
+	return fmt.Sprintf("%s%dd", sign, d/(24*time.Hour))
+}
+
 // lines prints names and values, one pair a line. A value of "" is left out.
 func (sh *shell) lines(pairs ...string) error {
 	var b strings.Builder

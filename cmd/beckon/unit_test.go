@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -122,6 +123,74 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
+func TestFit(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, in string
+		n        int
+		want     string
+	}{
+		{"short", "abc", 3, "abc"},
+		{"cut", "abcdef", 4, "abc…"},
+		{"wide", "日本語", 6, "日本語"},
+		{"wide, cut", "日本語", 5, "日本…"},
+		{"wide, cut in the middle of a cell", "日本語", 4, "日…"},
+		{"a mark takes no cell", "e\u0301e\u0301", 2, "e\u0301e\u0301"},
+		{"emoji", "🚀🚀🚀", 5, "🚀🚀…"},
+		{"not at a space", "ab cd", 4, "ab…"},
+		{"one", "abc", 1, "…"},
+		{"no limit", "abc", 0, "abc"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := fit(tt.in, tt.n); got != tt.want || tt.n > 0 && cells(got) > tt.n {
+				t.Errorf("fit(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
+			}
+		})
+	}
+}
+
+// TestPages holds that a list gets as many pages as it takes, and no more.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name                     string
+		have, limit, over, asked int // over: how many rows more a page has than was asked for
+		want                     int
+		more                     bool
+	}{
+		{"none", 0, 50, 0, 1, 0, false},
+		{"fewer", 30, 50, 0, 1, 30, false},
+		{"as many", 50, 50, 0, 1, 50, false},
+		{"more", 51, 50, 0, 1, 50, true},
+		{"several pages", 450, 1000, 0, 3, 450, false},
+		{"several pages and more", 900, 450, 0, 3, 450, true},
+		{"pages that are longer", 100, 50, 7, 1, 50, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			at, asked := 0, 0
+			got, more, err := pages(t.Context(), tt.limit, func(_ context.Context, _ string, n int) ([]int, string, error) {
+				asked++
+				if n < 1 || n > pageSize {
+					t.Errorf("asked for %d", n)
+				}
+				n = min(n+tt.over, tt.have-at)
+				at += n
+				if at < tt.have {
+					return make([]int, n), "next", nil
+				}
+				return make([]int, n), "", nil
+			})
+			if err != nil || len(got) != tt.want || more != tt.more || asked != tt.asked {
+				t.Errorf("got %d rows, more %t, in %d pages, %v; want %d, %t, %d", len(got), more, asked, err, tt.want, tt.more, tt.asked)
+			}
+		})
+	}
+}
+
 func TestEnding(t *testing.T) {
 	t.Parallel()
 	request := `"request":{"mode":"select","options":[{"value":"a","label":"Plan A"}]}`
@@ -178,6 +247,10 @@ func TestSpin(t *testing.T) {
 		t.Errorf("without a terminal: %q", out.String())
 	}
 	sh.term = true
+	sh.spin(func() string { return "" })()
+	if out.String() != "" {
+		t.Errorf("with nothing to say: %q", out.String())
+	}
 	sh.spin(func() string { return "waiting" })()
 	if s := out.String(); !strings.Contains(s, "waiting") || !strings.HasSuffix(s, "\r\x1b[K") {
 		t.Errorf("on a terminal: %q", s)
@@ -193,10 +266,14 @@ func TestSpin(t *testing.T) {
 func TestWaitingLine(t *testing.T) {
 	t.Parallel()
 	m := message(t, `{"id":"msg_1","status":"open","expires_at":"2999-01-01T00:00:00Z",`+
-		`"beckon":{"deliveries":[{"target":"web:alice","state":"done"},{"target":"web:alice","state":"pending"},{"target":"web:bob","state":"done"}]}}`)
+		`"beckon":{"deliveries":[{"target":"web:alice","state":"done"},{"target":"web:alice","state":"pending"},{"target":"web:bob","state":"done"},`+
+		`{"target":"web:carol","state":"dead"},{"target":"web:dave","state":"pending","due":"2998-01-01T00:00:00Z"}]}}`)
 	got := waitingLine(m, time.Now().Add(10*time.Minute+500*time.Millisecond), false)
 	if want := "waiting for web:alice, web:bob · 10 min 00 s left · ^C keeps it open"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := waitingLine(m, time.Time{}, true); !strings.HasPrefix(got, "the hub does not answer, trying again · ") {
+		t.Errorf("a hub that does not answer: %q", got)
 	}
 	if got := waitingLine(m, time.Time{}, false); !strings.Contains(got, " days left") {
 		t.Errorf("the message's own end is not said: %q", got)
