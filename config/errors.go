@@ -236,11 +236,12 @@ func (c *Config) find(p path) *yaml.Node {
 }
 
 // hint returns ` (did you mean "x"?)` when one of the names is close to what
-// was written, else "".
+// was written, else "". Of two that are as close it takes the first by letters.
 func hint(written string, names []string) string {
 	best, least := "", min(2, (len(written)+1)/3)+1
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		if d := distance(strings.ToLower(written), strings.ToLower(name)); d < least {
+	for _, name := range names {
+		d := distance(strings.ToLower(written), strings.ToLower(name))
+		if d < least || d == least && best != "" && name < best {
 			best, least = name, d
 		}
 	}
@@ -250,32 +251,38 @@ func hint(written string, names []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
+// longest is what distance looks at, in runes.
+const longest = 64
+
 // distance counts the edits from a to b: a letter more, less, other, or two
-// neighbours exchanged. Beyond 64 runes everything is far.
+// neighbours exchanged. Beyond 64 runes, or when the lengths differ by more
+// than a few, everything is far.
 func distance(a, b string) int {
+	const far = 1 << 10
+	if len(a) > 4*longest || len(b) > 4*longest {
+		return far
+	}
 	s, t := []rune(a), []rune(b)
-	if len(s) > 64 || len(t) > 64 {
-		return 1 << 10
+	if len(s) > longest || len(t) > longest || len(s)-len(t) > 3 || len(t)-len(s) > 3 {
+		return far
 	}
-	d := make([][]int, len(s)+1)
-	for i := range d {
-		d[i] = make([]int, len(t)+1)
-		d[i][0] = i
-	}
+	var rows [3][longest + 1]int // the last three of the matrix: no name is worth an allocation
 	for j := range t {
-		d[0][j+1] = j + 1
+		rows[0][j+1] = j + 1
 	}
 	for i := 1; i <= len(s); i++ {
+		row, above, second := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
+		row[0] = i
 		for j := 1; j <= len(t); j++ {
 			other := 1
 			if s[i-1] == t[j-1] {
 				other = 0
 			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+other)
+			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+other)
 			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+				row[j] = min(row[j], second[j-2]+1)
 			}
 		}
 	}
-	return d[len(s)][len(t)]
+	return rows[len(s)%3][len(t)]
 }

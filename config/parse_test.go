@@ -65,6 +65,44 @@ func TestManyErrors(t *testing.T) {
 	}
 }
 
+// Files that would take long, or much memory, if everything was compared with
+// everything, or written out.
+func TestLargeFiles(t *testing.T) {
+	t.Parallel()
+	repeat := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	tests := []struct{ name, text, want string }{
+		{"many routes", "people: {alice: {}}\nroutes:\n" + repeat(20_000, "  - {match: {project: p%d}, ask: alice}\n") + "  - {}\n", ""},
+		{"a large team", "people:\n" + repeat(20_000, "  p%d:\n") + "teams:\n  all: [" + repeat(20_000, "p%d, ") + "]\nroutes: [{ask: all}]\n", ""},
+		{
+			"a large team on many routes", "people:\n" + repeat(10_000, "  p%d:\n") + "teams:\n  all: [" + repeat(10_000, "p%d, ") + "]\nroutes:\n" +
+				repeat(10_000, "  - {name: r%d, match: {type: ask}, ask: all, post: [{web: all}]}\n") + "  - {}\n",
+			"routes name more than 100000 people in all",
+		},
+		{"many unknown names", "people:\n" + repeat(20_000, "  person%d:\n") + "teams:\n  all: [" + repeat(20_000, "persom%d, ") + "]\nroutes: [{}]\n", "did you mean"},
+		{"many agents and patterns", "agents:\n" + repeat(5_000, "  a%d: {token_sha256: \"%064[1]d\"}\n") + "routes:\n" + repeat(5_000, "  - match: {agent: b%d*}\n") + "  - {}\n", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			begin := time.Now()
+			_, _, err := load("beckon.yaml", tt.text)
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%.500s, want %q", fmt.Sprint(err), tt.want)
+			}
+			if took := time.Since(begin); took > 30*time.Second {
+				t.Errorf("took %s", took)
+			} else {
+				t.Logf("%d bytes took %s", len(tt.text), took)
+			}
+		})
+	}
+}
+
 // No text makes Parse panic, tell a secret, or accept a file that has no
 // catch-all route.
 func FuzzParse(f *testing.F) {

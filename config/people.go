@@ -116,7 +116,7 @@ func (c *Config) unique(p path, id, value string, seen map[string]string) {
 }
 
 func (c *Config) teams(f *file) {
-	root := path{}.key("teams")
+	root, names := path{}.key("teams"), slices.Collect(maps.Keys(f.People))
 	for _, id := range slices.Sorted(maps.Keys(f.Teams)) {
 		p, members := root.key(id), f.Teams[id]
 		c.checkID(p, id)
@@ -127,18 +127,20 @@ func (c *Config) teams(f *file) {
 		if n := c.find(p); n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 			c.errorf(p, "has no members")
 		}
+		seen := make(map[string]bool, len(members))
 		for i, m := range members {
 			switch {
 			case m == "": // or not text, which the decoder has reported
 				c.notEmpty(p.at(i), m)
-			case slices.Contains(c.Directory.Teams[id], m):
+			case seen[m]:
 				c.errorf(p.at(i), "%q comes twice", m)
 			case c.Directory.People[m] != nil:
+				seen[m] = true
 				c.Directory.Teams[id] = append(c.Directory.Teams[id], m)
 			case f.Teams[m] != nil:
 				c.errorf(p.at(i), "%q is a team; a team holds people", m)
 			case c.readable("people"):
-				c.errorf(p.at(i), "no person %q%s", m, c.nameHint(m, slices.Collect(maps.Keys(f.People))))
+				c.errorf(p.at(i), "no person %q%s", m, c.nameHint(m, names))
 			}
 		}
 	}
@@ -175,9 +177,11 @@ func (c *Config) nameHint(written string, names []string) string {
 	if c.isAgent(written) || c.isAgent(strings.TrimPrefix(written, "agent:")) {
 		return " (it is an agent, and only people can be asked)"
 	}
-	for _, id := range slices.Sorted(maps.Keys(c.Directory.People)) {
-		if p := c.Directory.People[id]; p.Email != "" && strings.Contains(strings.ToLower(written), strings.ToLower(p.Email)) {
-			return fmt.Sprintf(" (write %q)", id)
+	if strings.Contains(written, "@") {
+		for _, id := range slices.Sorted(maps.Keys(c.Directory.People)) {
+			if p := c.Directory.People[id]; p.Email != "" && strings.Contains(strings.ToLower(written), strings.ToLower(p.Email)) {
+				return fmt.Sprintf(" (write %q)", id)
+			}
 		}
 	}
 	return hint(written, names)

@@ -1,9 +1,9 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	pathpkg "path"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +28,11 @@ type router struct {
 	names     []string        // of the channels that exist
 	people    []string        // names of people and teams, for hints
 	teams     map[string]bool // that a route uses
+	reached   int             // people whom the routes name, teams expanded
 }
+
+// maxReached bounds what the routes expand to.
+const maxReached = 100_000
 
 func (c *Config) routes(f *file, factories []hub.Factory) {
 	r := &router{Config: c, factories: make(map[string]hub.Factory), teams: make(map[string]bool)}
@@ -104,6 +108,7 @@ func (r *router) route(p path, in *routeFile, submitter bool) hub.Route {
 // ask expands teams, in order, each person once.
 func (r *router) ask(p path, n *yaml.Node, names []string) []string {
 	out := []string{} // not nil: the route does say who
+	seen := make(map[string]bool)
 	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 		r.errorf(p, "is empty: name people or teams, or leave it out so that only the submitter may resolve")
 	}
@@ -119,7 +124,8 @@ func (r *router) ask(p path, n *yaml.Node, names []string) []string {
 			continue
 		}
 		for _, person := range r.members(q, name) {
-			if !slices.Contains(out, person) {
+			if !seen[person] {
+				seen[person] = true
 				out = append(out, person)
 			}
 		}
@@ -133,6 +139,12 @@ func (r *router) members(p path, name string) []string {
 		r.teams[name] = true
 	}
 	m := r.Directory.Members(name)
+	if r.reached += len(m); r.reached > maxReached {
+		if r.reached-len(m) <= maxReached {
+			r.errorf(p, "routes name more than %d people in all, teams counted by their members", maxReached)
+		}
+		return nil
+	}
 	if m == nil && r.readable("people") && r.readable("teams") {
 		r.errorf(p, "no person or team %q%s", name, r.nameHint(name, r.people))
 	}
@@ -220,7 +232,7 @@ func among[T ~string](r *router, p path, values, names []string, out *[]T) {
 // someMatch warns of a pattern that matches none of what there is.
 func (r *router) someMatch(p path, patterns, names []string, warning string) {
 	r.each(p, patterns, func(p path, v string) {
-		if !slices.ContainsFunc(names, func(name string) bool { ok, err := pathpkg.Match(v, name); return ok || err != nil }) {
+		if len(r.Warnings) < maxErrors && !slices.ContainsFunc(names, func(name string) bool { ok, err := pathpkg.Match(v, name); return ok || err != nil }) {
 			r.warnf(p, "%s", warning)
 		}
 	})
@@ -239,14 +251,15 @@ func (r *router) post(p path, in []map[string]scalar) (out []hub.Entry) {
 			r.errorf(q, "comes after an entry that waits longer; put it before that one")
 		}
 		before = max(before, e.After)
-		channels := 0
+		channels, seen := 0, make(map[hub.Target]bool)
 		for key := range pairs(n) {
 			if key.Value == "after" {
 				continue
 			}
 			channels++
 			for _, t := range r.targets(key, q.key(key.Value), string(in[i][key.Value])) {
-				if !slices.Contains(e.Targets, t) {
+				if !seen[t] {
+					seen[t] = true
 					e.Targets = append(e.Targets, t)
 				}
 			}
@@ -364,18 +377,23 @@ func places(f hub.Factory) string {
 
 // neverMatches warns of routes that an earlier one takes everything from.
 func (r *router) neverMatches(p path) {
-	all := r.Directory.Routes
-	for i := range all {
-		for j := range i {
-			if all[j].Match == nil {
-				r.warnf(p.at(i), "can never match: routes[%d] has no match and takes everything", j)
-				break
-			}
-			if reflect.DeepEqual(all[i].Match, all[j].Match) {
-				r.warnf(p.at(i), "can never match: routes[%d] has the same match", j)
-				break
-			}
+	catchAll := -1
+	first := make(map[string]int)
+	for i, route := range r.Directory.Routes {
+		if catchAll >= 0 {
+			r.warnf(p.at(i), "can never match: routes[%d] has no match and takes everything", catchAll)
+			continue
 		}
+		if route.Match == nil {
+			catchAll = i
+			continue
+		}
+		match := fmt.Sprintf("%q", *route.Match)
+		if j, twice := first[match]; twice {
+			r.warnf(p.at(i), "can never match: routes[%d] has the same match", j)
+			continue
+		}
+		first[match] = i
 	}
 }
 
