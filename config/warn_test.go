@@ -35,7 +35,7 @@ routes:
 		"beckon.yaml:5:22: routes[0].match.project: a pattern knows only *, ? and [a-z]; write several patterns as a list",
 		"beckon.yaml:8:17: routes[0].post[1].email: email can't reach bob, who has no email",
 		"beckon.yaml:8:17: routes[0].post[1].email: email can't reach carol, who has no email",
-		"beckon.yaml:9:19: routes[1].post[0].email: email can't reach bob, who has no email",
+		"beckon.yaml:9:20: routes[1].post[0].email: email can't reach bob, who has no email",
 	}
 	if diff := cmp.Diff(want, lines(c.Warnings)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
