@@ -110,10 +110,7 @@ func (h *Hub) judge(d *Directory, s *Snapshot, a Answer, c *Change) (Outcome, er
 		}
 	}
 	if m.Status != ma2h.Open {
-		o.Kind, o.Status, o.ResolutionID, o.Decision = AlreadyResolved, m.Status, m.ResolutionID, d.decision(m)
-		if !may && m.Envelope.Sensitive {
-			o.Decision.hide()
-		}
+		o.Kind, o.Status, o.ResolutionID, o.Decision = AlreadyResolved, m.Status, m.ResolutionID, d.told(m)
 		return o, h.note(m, c, "late", a, o)
 	}
 	if !may {
@@ -145,8 +142,18 @@ func (h *Hub) judge(d *Directory, s *Snapshot, a Answer, c *Change) (Outcome, er
 	if err := h.resolve(s, c, ma2h.Status(a.Verb), detail, false, a.Receipt.Channel, content); err != nil {
 		return o, err
 	}
-	o.Kind, o.Status, o.ResolutionID, o.Decision = Accepted, m.Status, m.ResolutionID, d.decision(m)
+	o.Kind, o.Status, o.ResolutionID, o.Decision = Accepted, m.Status, m.ResolutionID, d.told(m)
 	return o, nil
+}
+
+// told is how a message ended as an Outcome says it, which any channel may show:
+// of a sensitive message not what was chosen (rule 11). The page has the rest.
+func (d *Directory) told(m *Message) *Decision {
+	out := d.decision(m)
+	if m.Envelope.Sensitive {
+		out.hide()
+	}
+	return out
 }
 
 // postedTo reports whether a copy went to a shared place of the channel, so
@@ -198,12 +205,12 @@ func (h *Hub) resolve(s *Snapshot, c *Change, status ma2h.Status, detail *ma2h.D
 		h.addUpdate(m, c, &s.Postings[i])
 	}
 	content["resolution_id"] = m.ResolutionID
-	if detail != nil && !m.Envelope.Sensitive {
-		if c := detail.Comment; c != "" {
-			content["comment"] = c
+	if detail != nil && !secretive(m.Envelope) {
+		if detail.Comment != "" {
+			content["comment"] = detail.Comment
 		}
-		if v := eventValue(m.Envelope, detail.Value); v != nil {
-			content["value"] = v
+		if detail.Value != nil {
+			content["value"] = detail.Value
 		}
 	}
 	err = m.record(c, string(status), content)
@@ -211,18 +218,14 @@ func (h *Hub) resolve(s *Snapshot, c *Change, status ma2h.Status, detail *ma2h.D
 	return err
 }
 
-// eventValue is what the history keeps of a value: nothing of an ask that has
-// a sensitive field.
-func eventValue(e *ma2h.Envelope, v jsontext.Value) jsontext.Value {
-	if v == nil || e.Request == nil {
-		return nil
+// secretive reports whether the history keeps nothing of what people say to a
+// message: it is sensitive, or asks for something that is.
+func secretive(e *ma2h.Envelope) bool {
+	if e.Sensitive || e.Request == nil || e.Request.Mode != ma2h.Input {
+		return e.Sensitive
 	}
-	if e.Request.Mode == ma2h.Input {
-		if s, err := schemaOf(e, len(e.Request.Schema)); err != nil || s.sensitive() {
-			return nil
-		}
-	}
-	return v
+	s, err := schemaOf(e, len(e.Request.Schema))
+	return err != nil || s.sensitive()
 }
 
 // addUpdate enqueues what makes a copy tell the truth. A channel without
