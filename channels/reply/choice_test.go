@@ -207,6 +207,7 @@ func TestAmbiguousChoices(t *testing.T) {
 	check(t, selectOf("a", "Ship", "b", "Don't ship"), []line{
 		{"Don't ship", "2"}, {"don’t ship", "2"}, {"2. Don't ship", "2"}, {"2 - don't ship", "2"}, {"ship", "1"}, {"1 - don't ship", "ambiguous"}, {"ship: don't ship", "hedged"},
 	})
+	check(t, selectOf("a", "Well,", "b", "Bye"), []line{{"Well,\nBob agrees", "1|Bob agrees"}, {"Well\nBob agrees", "1|Bob agrees"}, {"Bye,\nBob agrees", "hedged"}})
 	c := selectOf("v1", "same", "v2", "same")
 	if diff := cmp.Diff([]int{1, 2}, Read(c, "same").Fits); diff != "" {
 		t.Errorf("Fits (-want +got):\n%s", diff)

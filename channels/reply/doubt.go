@@ -52,8 +52,9 @@ func (v *vocabulary) doubtful(h hit) bool {
 
 // goesOn reports whether the line of the choice ends in the middle of a
 // sentence that the next line carries on.
-func goesOn(h hit, below []string) bool {
-	return h.rest == "" && len(below) > 0 && !blank(below[0]) && strings.HasSuffix(fold(h.line), ",")
+func (c *choice) goesOn(h hit, below []string) bool {
+	line := fold(h.line)
+	return h.rest == "" && len(below) > 0 && !blank(below[0]) && strings.HasSuffix(line, ",") && !slices.Contains(c.names, line)
 }
 
 // onlyAcknowledged reports whether the person may only have said that they read

@@ -125,7 +125,7 @@ func (v *vocabulary) answer(c *hub.Card, h hit, below []string) Reading {
 	if others := v.othersBelow(h.choice, below); others != nil {
 		return Reading{Why: WhyAmbiguous, Fits: v.options(append(others, h.choice))}
 	}
-	if goesOn(h, below) || ch.onlyAcknowledged(h, below) || h.rest != "" && v.doubtful(h) {
+	if ch.goesOn(h, below) || ch.onlyAcknowledged(h, below) || h.rest != "" && v.doubtful(h) {
 		return Reading{Why: WhyHedged}
 	}
 	if takenBack(below, ch.namesFor(h.name), ch.refuses()) {

@@ -139,6 +139,7 @@ func TestConfirm(t *testing.T) {
 	check(t, confirmOf("no", "Keep it", "yes", "Delete it"), []line{{"yes", "2"}, {"ja", "2"}, {"no", "1"}, {"nein", "1"}, {"delete it", "2"}})
 	check(t, confirmOf("del", "Yes, delete it", "keep", "No, keep it"), []line{{"yes", "1"}, {"no", "2"}, {"y", "1"}, {"nope", "2"}})
 	check(t, confirmOf("approve", "Deny", "deny", "Approve"), []line{{"yes", "no_choice"}, {"approve", "ambiguous"}, {"1", "1"}})
+	check(t, confirmOf("approve", "Deny", "x", "Keep"), []line{{"yes", "no_choice"}, {"no", "no_choice"}, {"1", "1"}})
 	check(t, confirmOf("approve", "Approve", "hold", "Hold"), []line{{"yes", "1"}, {"no", "no_choice"}, {"hold", "2"}})
 	check(t, confirmOf("ok", "OK", "no", "No"), []line{{"ok, thanks", "1"}, {"ok\nBob", "1|Bob"}, {"👍\nBob", "hedged"}})
 	check(t, selectOf("yes", "Yes", "no", "No", "later", "Later"), []line{{"yes", "1"}, {"y", "no_choice"}, {"ja", "no_choice"}, {"👍", "no_choice"}, {"no", "2"}})
