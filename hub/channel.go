@@ -25,6 +25,7 @@ type PostRequest struct {
 	DeliveryID string // stable over retries
 	Attempt    int    // 1 for the first
 	Generation int    // how often it was posted again on purpose
+	MaybeSent  bool   // an attempt ended without telling whether the copy stands
 	Target     Target
 	Person     *Person // whom the target reaches; nil for a shared place
 	Card       *Card   // export view
@@ -35,6 +36,9 @@ type PostRequest struct {
 type Posted struct {
 	Ref    string // unique in the channel
 	Thread string
+	// Degraded says what the copy lacks, for operators: a plainer form went out
+	// because the other side refused the full one. "" for a whole copy.
+	Degraded string
 }
 
 // UpdateRequest asks to make a copy that stands tell the truth.
@@ -179,6 +183,11 @@ type Desk interface {
 	// directory. [ErrUnsupported] when it can't reach that person, or there is
 	// no such channel or person.
 	SendLink(ctx context.Context, channel, person, url string, expires time.Time) error
+	// PersonalLink returns a link that works for life and signs in whoever opens
+	// it as that person, for one message, or for their list when messageID is "".
+	// It goes into that person's own direct messages, mail or ephemeral note and
+	// nowhere else. "" when the hub has no page, or no such person.
+	PersonalLink(person, messageID string, life time.Duration) string
 	// State keeps what a channel must remember.
 	State() StateStore
 	// Directory is who and what the hub knows now.

@@ -106,6 +106,13 @@ func (k *desk) SendLink(ctx context.Context, channel, person, url string, expire
 	return sender.SendLink(ctx, p, url, expires)
 }
 
+func (k *desk) PersonalLink(person, messageID string, life time.Duration) string {
+	if k.h.link == nil || k.Directory().People[person] == nil {
+		return ""
+	}
+	return k.h.link(person, messageID, now().Add(life))
+}
+
 func (k *desk) State() StateStore            { return k.h.store }
 func (k *desk) Directory() *Directory        { return k.h.Directory() }
 func (k *desk) Keys(purpose string) [][]byte { return k.h.keys.Channel(k.channel, purpose) }

@@ -30,6 +30,9 @@ type Options struct {
 	Keys     KeyRing
 	Log      *slog.Logger
 	Observer Observer // nil: nobody counts
+	// Link makes the personal links of [Desk.PersonalLink]; nil: there is no
+	// page that would take them.
+	Link func(person, messageID string, expires time.Time) string
 }
 
 // Observer counts what happens, for metrics. Its methods come after commit and
@@ -50,6 +53,7 @@ type Hub struct {
 	keys     KeyRing
 	log      *slog.Logger
 	observer Observer
+	link     func(person, messageID string, expires time.Time) string
 	quota    quota
 
 	dir      atomic.Pointer[Directory]
@@ -61,6 +65,7 @@ func New(o Options, d *Directory) *Hub {
 	h := &Hub{
 		store: o.Store, notifier: o.Notifier, outbox: o.Outbox, keys: o.Keys,
 		log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), observer: o.Observer,
+		link: o.Link,
 	}
 	if h.observer == nil {
 		h.observer = nobody{}

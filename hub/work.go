@@ -16,6 +16,7 @@ import (
 // Codes of an attempt that the hub gives itself; a channel has its own.
 const (
 	codeOK          = "ok"
+	codeDegraded    = "degraded"    // done, in a plainer form
 	codeInterrupted = "interrupted" // the process stopped
 	codeTimeout     = "timeout"
 	codeNoChannel   = "no_channel"
@@ -112,7 +113,7 @@ func (h *Hub) tryPost(ctx context.Context, dir *Directory, s *Snapshot, d *Deliv
 		return attempt{state: Dead, code: codeNoPerson, msg: d.Target.Person + " is not in the directory any more"}
 	}
 	r := PostRequest{
-		DeliveryID: d.ID(), Attempt: d.Attempts, Generation: d.Generation, Target: d.Target,
+		DeliveryID: d.ID(), Attempt: d.Attempts, Generation: d.Generation, MaybeSent: d.MaybeSent, Target: d.Target,
 		Person: person, Card: dir.card(s.Message, person, Export),
 	}
 	for i := range s.Postings {
@@ -124,7 +125,11 @@ func (h *Hub) tryPost(ctx context.Context, dir *Directory, s *Snapshot, d *Deliv
 	if err != nil {
 		return ended(ctx, d, err)
 	}
-	return attempt{state: Done, code: codeOK, posted: &posted}
+	a := attempt{state: Done, code: codeOK, posted: &posted}
+	if posted.Degraded != "" {
+		a.code, a.msg = codeDegraded, posted.Degraded
+	}
+	return a
 }
 
 // wanted reports whether a copy should still be posted: not once the message is

@@ -107,6 +107,9 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 	a.box = outbox.New(a.store, outbox.Options{Log: a.log, Lanes: lanes()})
 	a.hub = hub.New(hub.Options{
 		Store: a.store, Notifier: waiter.New(), Outbox: a.box, Keys: a.keys, Log: a.log, Observer: api.NewObserver(a.registry),
+		Link: func(person, messageID string, expires time.Time) string {
+			return web.Link(LinkKeys(a.keys), a.publicURL, person, messageID, expires)
+		},
 	}, a.directory(cfg))
 	if a.channels, err = buildChannels(cfg, a.hub); err != nil {
 		return nil, err
