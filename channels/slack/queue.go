@@ -1,0 +1,5 @@
+package slack
+
+type queue struct{}
+
+func newQueue() *queue { return &queue{} }
