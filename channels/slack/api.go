@@ -121,8 +121,8 @@ func (e *apiError) Error() string {
 
 func (e *apiError) Unwrap() error { return e.Err }
 
-// said reports whether err is Slack saying one of the words.
-func said(err error, words ...string) bool {
+// slackSaid reports whether err is Slack saying one of the words.
+func slackSaid(err error, words ...string) bool {
 	e, ok := errors.AsType[*apiError](err)
 	if !ok {
 		return false

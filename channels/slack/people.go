@@ -67,7 +67,7 @@ func (p *people) user(ctx context.Context, who *hub.Person) (string, error) {
 		}
 		err := p.api.call(ctx, "users.lookupByEmail", url.Values{"email": {who.Email}}, &out)
 		switch {
-		case said(err, "users_not_found"):
+		case slackSaid(err, "users_not_found"):
 		case err != nil:
 			return "", err
 		case !out.User.usable():
@@ -134,7 +134,7 @@ func (p *people) person(ctx context.Context, team, user string) (*hub.Person, er
 		}
 		err := p.api.call(ctx, "users.info", url.Values{"user": {user}}, &out)
 		switch {
-		case said(err, "user_not_found", "user_not_visible"):
+		case slackSaid(err, "user_not_found", "user_not_visible"):
 		case err != nil:
 			return nil, err
 		case !out.User.usable() || out.User.Profile.Email == "":
