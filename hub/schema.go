@@ -151,7 +151,8 @@ func fieldOf(name string, raw jsontext.Value, minor int) (Field, map[string]any,
 		if ok && kind != 0 && m.value.Kind() != kind {
 			return f, nil, refuse(ma2h.CodeInvalidField, at+"."+m.name, "must be a %s", kindName(kind))
 		}
-		if ok && m.name != "default" {
+		// The format "regex" would compile whatever an answer says.
+		if ok && m.name != "default" && (m.name != "format" || textOf(m.value) != "regex") {
 			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(m.value))
 			if err != nil {
 				return f, nil, refuse(ma2h.CodeInvalidField, at+"."+m.name, "is not JSON")
@@ -382,6 +383,9 @@ func (s *flatSchema) sensitive() bool {
 func checkInput(e *ma2h.Envelope, l Limits) error {
 	if e.Request == nil || e.Request.Mode != ma2h.Input {
 		return nil
+	}
+	if err := checkCost(e, l); err != nil {
+		return err
 	}
 	s, err := schemaOf(e, l.Fields)
 	if err != nil {

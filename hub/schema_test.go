@@ -2,9 +2,11 @@ package hub
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"beckon/hub/ma2h"
 
@@ -171,6 +173,52 @@ func TestEdited(t *testing.T) {
 		if got := strings.Join(s.edited(jsontext.Value(tt.value)), " "); got != tt.want {
 			t.Errorf("%s: edited = %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// A schema that is dear to compile is refused before it is compiled, and an
+// answer compiles nothing.
+func TestSchemaCost(t *testing.T) {
+	t.Parallel()
+	l := DefaultLimits
+	text := func(keyword, value string) string {
+		return `{"properties":{"a":{"type":"string","` + keyword + `":` + value + `}}}`
+	}
+	many := `{"properties":{`
+	for i := range 50 {
+		many += fmt.Sprintf(`"f%d":{"type":"string","pattern":"^[a-z]{900}$"},`, i)
+	}
+	many = many[:len(many)-1] + "}}"
+	tests := []struct{ name, schema, field string }{
+		{"repetitions", text("pattern", `"`+strings.Repeat("x{1000}", 3000)+`"`), "request.schema.properties.a.pattern"},
+		{"nested ones", text("pattern", `"((((abcdefgh){10}){10}){10})"`), "request.schema.properties.a.pattern"},
+		{"a long one", text("pattern", `"`+strings.Repeat("ship", 2000)+`"`), "request.schema.properties.a.pattern"},
+		{"over many fields", many, "request.schema.properties.f5.pattern"},
+		{"a long enum", text("enum", `["`+strings.Repeat(`x","`, 100)+`x"]`), "request.schema.properties.a.enum"},
+		{"what people write", text("pattern", `"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`), ""},
+		{"a text of up to 1000", text("pattern", `"^.{1,1000}$"`), ""},
+		{"no expression", text("pattern", `"("`), "request.schema"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			err := checkInput(inputAsk(tt.schema), l)
+			got := ""
+			if e, ok := errors.AsType[*Error](err); ok {
+				got = e.Field
+			}
+			if got != tt.field || (err != nil) != (tt.field != "") {
+				t.Errorf("%v, want %s", err, tt.field)
+			}
+			if d := time.Since(start); d > 5*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+	s, err := schemaOf(inputAsk(text("format", `"regex"`)), 50)
+	if err != nil || s.check([]byte(`{"a":"("}`)) != nil {
+		t.Errorf("an answer is compiled: %v", err)
 	}
 }
 
