@@ -9,7 +9,7 @@ import (
 // maxPatterns bounds the patterns of one form together, repetitions counted out.
 // Go's expressions never run away on a text, but "x{1000}" compiles into a
 // thousand steps, and a schema is compiled each time that a card is made of it.
-const maxPatterns = 5000
+const maxPatterns = 10_000
 
 // checkCost refuses a schema that would be dear to compile or longer than people
 // can use, before it is compiled.
@@ -46,8 +46,11 @@ func patternSteps(pattern string) int {
 
 func stepsOf(re *syntax.Regexp) int {
 	n := 1
-	if re.Op == syntax.OpLiteral {
+	switch re.Op {
+	case syntax.OpLiteral:
 		n = len(re.Rune)
+	case syntax.OpRepeat, syntax.OpConcat:
+		n = 0
 	}
 	for _, sub := range re.Sub {
 		n += stepsOf(sub)
