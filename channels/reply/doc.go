@@ -48,20 +48,18 @@
 // A greeting on a line of its own, without names other than the agent's, is
 // passed over. Anything more, as in "Hi Bob, wait", is not a greeting. For an
 // input that is one open string it is part of the value.
-// A reason for declining or dismissing may begin with a negation.
-//
 // # Declining
 //
 // "decline", "declined" or "I decline" declines an ask that may be declined;
-// the rest is the comment, by the same rules, save that a reason on the same
-// line may hold a negation. If a choice has that name, the choice wins and
+// the rest is the comment, by the same rules, save that a reason not to answer
+// may begin with a negation or, on the same line, hold one. If a choice has that name, the choice wins and
 // declining is left to the page.
 //
 // # A task
 //
 // "done", "complete", "completed" or "finished" completes it; "can't do", "can't
 // do it", "can't", "cannot" or "dismiss" dismisses it. The rest is the comment,
-// by the same rules. The ticks of a checklist stay as they are.
+// as for declining. The ticks of a checklist stay as they are.
 //
 // # Input
 //
