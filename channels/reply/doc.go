@@ -48,12 +48,13 @@
 // A greeting on a line of its own, without names other than the agent's, is
 // passed over. Anything more, as in "Hi Bob, wait", is not a greeting. For an
 // input that is one open string it is part of the value.
+//
 // # Declining
 //
 // "decline", "declined" or "I decline" declines an ask that may be declined;
 // the rest is the comment, by the same rules, save that a reason not to answer
-// may begin with a negation or, on the same line, hold one. If a choice has that name, the choice wins and
-// declining is left to the page.
+// may begin with a negation or, on the same line, hold one. If a choice has that
+// name, the choice wins and declining is left to the page.
 //
 // # A task
 //
