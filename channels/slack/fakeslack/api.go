@@ -346,9 +346,20 @@ func (s *Server) logCall(c *call, code string, status int, effect bool) {
 	}
 	s.opts.Log.Info("call", "method", c.method, "error", code, "status", status)
 	s.locked(func() {
-		s.calls = append(s.calls, Call{Method: c.method, At: s.clock.now(), Args: args, Error: code, Status: status, Effect: effect})
+		s.calls = capped(s.calls, Call{Method: c.method, At: s.clock.now(), Args: args, Error: code, Status: status, Effect: effect})
 		s.touch()
 	})
+}
+
+// keptLog bounds the logs of calls and deliveries.
+const keptLog = 50_000
+
+// capped appends to a log and forgets its older half when it is full.
+func capped[T any](list []T, x T) []T {
+	if len(list) >= keptLog {
+		list = slices.Clone(list[keptLog/2:])
+	}
+	return append(list, x)
 }
 
 func (c *call) str(name string) string { return c.args.Get(name) }

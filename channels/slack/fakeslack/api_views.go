@@ -2,6 +2,7 @@ package fakeslack
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 )
@@ -18,6 +19,9 @@ type trigger struct {
 // newTrigger makes a trigger id; s.mu is held.
 func (s *Server) newTrigger(a *app, user, modal string) string {
 	now := s.clock.now()
+	if len(s.triggers) > 1000 {
+		maps.DeleteFunc(s.triggers, func(_ string, t *trigger) bool { return now.Sub(t.made) > time.Hour })
+	}
 	id := itoa(int(now.UnixMilli())) + "." + itoa(int(now.UnixNano()%1e10)) + "." + randomHex(16)
 	s.triggers[id] = &trigger{app: a, user: user, modal: modal, made: now}
 	return id

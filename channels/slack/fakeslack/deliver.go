@@ -145,7 +145,7 @@ func (o *outgoing) onItsWay() { o.once.Do(func() { close(o.sent) }) }
 func (s *Server) newOutgoing(kind, typ, eventID string, payload any, accepts bool) *outgoing {
 	raw, _ := json.Marshal(payload)
 	d := &Delivery{Kind: kind, Type: typ, EventID: eventID, Payload: raw}
-	s.deliveries = append(s.deliveries, d)
+	s.deliveries = capped(s.deliveries, d)
 	return &outgoing{log: d, payload: json.RawMessage(raw), accepts: accepts, sent: make(chan struct{})}
 }
 

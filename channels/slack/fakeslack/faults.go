@@ -12,7 +12,7 @@ import (
 // Fault makes calls of a method go wrong. Fields add up: {Effect, Hang} carries
 // the call out and never answers.
 type Fault struct {
-	Method string                     // "chat.postMessage"; "" is every method
+	Method string                     // "chat.postMessage", or "response_url"; "" is every method
 	When   func(args url.Values) bool // further condition on the arguments; nil is always
 	Skip   int                        // how many calls go well first
 	Times  int                        // how many calls go wrong then; 0 is until the fault is lifted

@@ -3,6 +3,7 @@ package fakeslack
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 )
@@ -20,6 +21,9 @@ type hook struct {
 
 // newHook makes the response URL of an interaction or a command; s.mu is held.
 func (s *Server) newHook(kind string, a *app, user, channel, ts string) string {
+	if len(s.hooks) > 1000 {
+		maps.DeleteFunc(s.hooks, func(_ string, h *hook) bool { return s.clock.now().Sub(h.made) > 2*responseURLTTL })
+	}
 	path := "/" + kind + "/" + s.team.ID + "/" + itoa(int(s.clock.now().UnixNano()%1e13)) + "/" + randomHex(12)
 	s.hooks[path] = &hook{app: a, user: user, channel: channel, ts: ts, made: s.clock.now()}
 	return s.URL() + path
@@ -33,6 +37,13 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too large", http.StatusRequestEntityTooLarge)
 		return
 	}
+	c := &call{method: "response_url", args: r.URL.Query()}
+	if f := s.takeFault(c); f != nil {
+		effect := f.Effect && s.useHook(r.URL.Path, body) == nil
+		s.logCall(c, f.errorName(), f.httpStatus(), effect)
+		s.inject(w, r, f)
+		return
+	}
 	status, reply := http.StatusOK, object{"ok": true}
 	if err := s.useHook(r.URL.Path, body); err != nil {
 		status, reply = http.StatusBadRequest, object{"ok": false, "error": err.code}
@@ -43,6 +54,8 @@ func (s *Server) serveHook(w http.ResponseWriter, r *http.Request) {
 			reply[k] = v
 		}
 	}
+	code, _ := reply["error"].(string)
+	s.logCall(c, code, status, code == "")
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(reply)

@@ -222,13 +222,14 @@ func (s *Server) wait(ctx context.Context, f func() bool) error {
 
 // WaitMessage waits until a message that want accepts stands in some channel,
 // ephemeral ones included, and returns it. As with all such waits, want runs
-// under the server's lock and must not call the server.
+// under the server's lock: it must not call the server, nor change or keep what
+// it is given.
 func (s *Server) WaitMessage(ctx context.Context, want func(Message) bool) (Message, error) {
 	var got Message
 	err := s.wait(ctx, func() bool {
 		for _, id := range s.chanOrder {
 			for _, m := range s.channels[id].messages {
-				if !m.Deleted && want(m.clone()) {
+				if !m.Deleted && want(*m) {
 					got = m.clone()
 					return true
 				}

@@ -114,8 +114,7 @@ func (s *Server) keepSocket(a *app, k *socket, life time.Duration, done <-chan s
 		case <-ping.C:
 			_ = k.conn.WriteControl(websocket.PingMessage, []byte("Ping from fakeslack"), time.Now().Add(time.Second))
 		case <-end.C:
-			a.leave(k)
-			_ = k.write(disconnect("refresh_requested"))
+			s.askToGo(a, k, "refresh_requested")
 		}
 	}
 }
@@ -181,15 +180,27 @@ func (s *Server) WaitSockets(ctx context.Context, n int) error {
 	return s.wait(ctx, func() bool { return s.Sockets() == n })
 }
 
-// Disconnect asks every connection of the first app to go: "warning" (it will be
-// closed in about ten seconds), "refresh_requested" or "link_disabled".
+// Disconnect asks every connection of the first app to go, for the reason
+// "warning", "refresh_requested" or "link_disabled"; ten seconds later it is cut.
 func (s *Server) Disconnect(reason string) {
 	for _, k := range s.apps[0].list() {
-		if reason != "warning" {
-			s.apps[0].leave(k)
-		}
-		_ = k.write(disconnect(reason))
+		s.askToGo(s.apps[0], k, reason)
 	}
+}
+
+// askToGo asks a connection to go and cuts it ten seconds later, which is about
+// what Slack gives after a warning. After anything but a warning it gets no new
+// envelopes.
+func (s *Server) askToGo(a *app, k *socket, reason string) {
+	if reason != "warning" {
+		a.leave(k)
+	}
+	_ = k.write(disconnect(reason))
+	s.spawn(func() {
+		if s.clock.sleep(s.ctx, 10*time.Second) == nil {
+			_ = k.conn.Close()
+		}
+	})
 }
 
 // KillSockets cuts every connection without a word.

@@ -213,9 +213,12 @@ func TestDisconnect(t *testing.T) {
 	if m := readFrame(t, next); m["reason"] != "refresh_requested" {
 		t.Errorf("at the end of its life: %v", m)
 	}
-	_ = old.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
-	_, _, _ = old.ReadMessage()
+	go func() { _, _, _ = old.ReadMessage() }() // to notice pings
 	pings.Wait()
+	s.Advance(10 * time.Second)
+	if err := s.WaitSockets(within(t), 0); err != nil {
+		t.Error("ten seconds after they were asked to go: ", err)
+	}
 }
 
 // TestHTTPRetries: what makes a request fail, and what stops the retries.

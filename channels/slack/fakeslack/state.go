@@ -3,7 +3,6 @@ package fakeslack
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -296,14 +295,4 @@ func asObjects(list []any) []object {
 		}
 	}
 	return out
-}
-
-// asJSON is v through JSON, so that it holds what a client would decode.
-func asJSON(v any) object {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	m, _ := decodeObject(raw)
-	return m
 }

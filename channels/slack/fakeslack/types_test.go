@@ -25,6 +25,7 @@ func TestTypesAccepted(t *testing.T) {
 		switch {
 		case doc["type"] == "modal":
 			typ, part = "ModalView", doc
+			docs = append(docs, document(t, lim.Name+" blocks", "KnownBlock[]", doc["blocks"]))
 		case part == nil:
 			continue
 		}
