@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -153,7 +152,7 @@ func fieldOf(name string, raw jsontext.Value, minor int) (Field, map[string]any,
 		}
 		// The format "regex" would compile whatever an answer says.
 		if ok && m.name != "default" && (m.name != "format" || textOf(m.value) != "regex") {
-			v, err := jsonschema.UnmarshalJSON(bytes.NewReader(m.value))
+			v, err := decodeJSON(m.value)
 			if err != nil {
 				return f, nil, refuse(ma2h.CodeInvalidField, at+"."+m.name, "is not JSON")
 			}
@@ -307,7 +306,7 @@ func (s *flatSchema) check(value jsontext.Value) []FieldError {
 	if value.Kind() != '{' {
 		return []FieldError{{"value", "must be an object with the fields of the form"}}
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	doc, err := decodeJSON(value)
 	if err != nil {
 		return []FieldError{{"value", "is not JSON"}}
 	}

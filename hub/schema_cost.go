@@ -1,9 +1,15 @@
 package hub
 
 import (
+	"bytes"
+	"encoding/json"
 	"regexp/syntax"
+	"strconv"
 
 	"beckon/hub/ma2h"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // maxPatterns bounds the patterns of one form together, repetitions counted out.
@@ -59,4 +65,35 @@ func stepsOf(re *syntax.Regexp) int {
 		n *= max(re.Min, re.Max, 1)
 	}
 	return n
+}
+
+// decodeJSON reads scanned JSON as the validator takes it. The validator counts
+// exactly, and 1e-999999 exactly is a fraction of a million digits: what a double
+// can't tell from something short becomes that.
+func decodeJSON(raw jsontext.Value) (any, error) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	return shortNumbers(v), nil
+}
+
+func shortNumbers(v any) any {
+	const enough = 40 // characters; a double needs 24
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		if err == nil && (f == 0 || len(v) > enough) {
+			return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = shortNumbers(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = shortNumbers(v[i])
+		}
+	}
+	return v
 }

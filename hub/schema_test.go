@@ -222,6 +222,32 @@ func TestSchemaCost(t *testing.T) {
 	}
 }
 
+// Numbers with huge exponents or many digits cost no more than others.
+func TestNumberCost(t *testing.T) {
+	t.Parallel()
+	tiny, long := "1e-999999", "1."+strings.Repeat("3", 100000)
+	schema := `{"properties":{`
+	value := "{"
+	for i := range 50 {
+		schema += fmt.Sprintf(`"f%d":{"type":"number","minimum":%s,"multipleOf":0.5},`, i, tiny)
+		value += fmt.Sprintf(`"f%d":%s,`, i, tiny)
+	}
+	start := time.Now()
+	s, err := schemaOf(inputAsk(schema+`"long":{"type":"number","maximum":`+long+`}}}`), 51)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if errs := s.check([]byte(value + `"long":` + long + "}")); errs != nil {
+		t.Errorf("%.300v", errs)
+	}
+	if errs := s.check([]byte(`{"f0":1.0000000000000001e-999998,"f1":-1e-3,"f2":0.75,"long":1.34}`)); len(errs) != 4 {
+		t.Errorf("%.300v", errs) // f1 twice
+	}
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
 // What an agent wrote is quoted in an error only as far as it helps.
 func TestErrorsStayShort(t *testing.T) {
 	t.Parallel()
