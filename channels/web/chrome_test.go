@@ -88,7 +88,7 @@ func open(t *testing.T, browser context.Context, name string, width int64, setup
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(cancel)
 	w := &window{t: t, ctx: ctx, name: name}
 	w.run(append([]chromedp.Action[chromedp.Void]{chromedp.EmulateViewport(width, 780)}, setup...)...)
@@ -189,7 +189,7 @@ func withoutJS() chromedp.Action[chromedp.Void] {
 // until waits for a script's expression to become true.
 func (w *window) until(js, why string) {
 	w.t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
 		if eval(w, chromedp.Evaluate[bool](`Boolean(`+js+`)`)) {
 			return
 		}

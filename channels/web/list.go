@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -167,82 +168,151 @@ func (c *Channel) showList(w http.ResponseWriter, r *http.Request) {
 
 // sections reads what the view shows.
 func (c *Channel) sections(ctx context.Context, s *session, v *listView) ([]templates.Section, error) {
-	var out []templates.Section
-	add := func(kind, pageBy string, q hub.ListQuery, n int, keep func(*hub.Card) bool) error {
-		q.Person = s.Person
-		t, next, err := c.scan(ctx, q, n, v, keep)
-		if err != nil {
-			return err
-		}
-		t.Kind = kind
-		if next != "" {
-			t.More = v.path(pageBy, next)
-		}
-		out = append(out, t)
-		return nil
-	}
-	any := func(*hub.Card) bool { return true }
-	switch v.show {
-	case "answered":
+	one := &scan{kind: "all", rows: listRows, query: hub.ListQuery{Before: v.before}}
+	switch {
+	case v.show == "all":
+	case v.show == "answered":
 		me := s.person.Actor()
-		return out, add("answered", "before", hub.ListQuery{Before: v.before}, listRows, func(c *hub.Card) bool {
-			return c.Decision != nil && c.Decision.Actor == me
-		})
-	case "all":
-		return out, add("all", "before", hub.ListQuery{Before: v.before}, listRows, any)
+		one.kind = v.show
+		one.keep = func(c *hub.Card) bool { return c.Decision != nil && c.Decision.Actor == me }
+	case v.past != "":
+		one = pastScan(v.past)
+	case v.others != "":
+		one = othersScan(v.others)
+	default:
+		return c.waiting(ctx, s, v)
 	}
-	first := v.before+v.others+v.past == "" // each section's later pages stand alone
-	if first || v.before != "" {
-		mine := func(c *hub.Card) bool { return c.MayAnswer }
-		if err := add("open", "before", hub.ListQuery{Open: true, Before: v.before}, listRows, mine); err != nil {
+	if err := one.read(ctx, c.desk, s.Person, v); err != nil {
+		return nil, err
+	}
+	return []templates.Section{one.section(v)}, nil
+}
+
+// waiting reads what is open and, on the first page, what ended lately.
+func (c *Channel) waiting(ctx context.Context, s *session, v *listView) ([]templates.Section, error) {
+	open := &scan{
+		kind: "open", rows: listRows, query: hub.ListQuery{Open: true, Before: v.before},
+		keep: func(c *hub.Card) bool { return c.MayAnswer },
+	}
+	first := v.before == "" // each section's later pages stand alone
+	others := othersScan("")
+	if first {
+		open.also = others // one reading serves both
+	}
+	if err := open.read(ctx, c.desk, s.Person, v); err != nil {
+		return nil, err
+	}
+	out := []templates.Section{open.section(v)}
+	if first && len(others.found) > 0 {
+		out = append(out, others.section(v))
+	}
+	if first && v.show == "" {
+		past := pastScan("")
+		if err := past.read(ctx, c.desk, s.Person, v); err != nil {
 			return nil, err
 		}
-	}
-	if first || v.others != "" {
-		others := func(c *hub.Card) bool { return !c.MayAnswer }
-		if err := add("others", "others", hub.ListQuery{Open: true, Before: v.others}, lessRows, others); err != nil {
-			return nil, err
-		}
-	}
-	if (first || v.past != "") && v.show == "" {
-		ended := func(c *hub.Card) bool { return c.Status != ma2h.Open }
-		if err := add("past", "past", hub.ListQuery{Before: v.past}, lessRows, ended); err != nil {
-			return nil, err
-		}
+		out = append(out, past.section(v))
 	}
 	return out, nil
 }
 
-// scan collects n cards that the view and keep let through, and says where the
-// next page begins, if there is one. It gives up after maxScan cards and says
-// so: the next page goes on from there.
-func (c *Channel) scan(ctx context.Context, q hub.ListQuery, n int, v *listView, keep func(*hub.Card) bool) (t templates.Section, next string, err error) {
-	q.Limit = scanRows
-	for t.Looked < maxScan {
-		cards, err := c.desk.List(ctx, q.Person, q)
+func othersScan(before string) *scan {
+	return &scan{
+		kind: "others", pageBy: "others", rows: lessRows, query: hub.ListQuery{Open: true, Before: before},
+		keep: func(c *hub.Card) bool { return !c.MayAnswer },
+	}
+}
+
+func pastScan(before string) *scan {
+	return &scan{
+		kind: "past", pageBy: "past", rows: lessRows, query: hub.ListQuery{Before: before},
+		keep: func(c *hub.Card) bool { return c.Status != ma2h.Open },
+	}
+}
+
+// scan collects the rows of one section, a page of them at most.
+type scan struct {
+	kind   string
+	pageBy string // the parameter of its later pages; "" is before
+	rows   int
+	query  hub.ListQuery
+	keep   func(*hub.Card) bool // nil: all
+	also   *scan                // takes what this one does not keep
+
+	found  []*hub.Card
+	more   bool   // there is another row, or there may be
+	last   string // id of the last one looked at
+	looked int
+}
+
+// take offers a card, and reports whether the page is full without it.
+func (n *scan) take(card *hub.Card) (full bool) {
+	if n.keep != nil && !n.keep(card) {
+		if n.also != nil {
+			n.also.take(card)
+		}
+		return false
+	}
+	if len(n.found) == n.rows {
+		n.more = true
+		return true
+	}
+	n.found = append(n.found, card)
+	return false
+}
+
+// read looks through a person's messages until the page is full. It gives up
+// after maxScan of them: the next page goes on from there.
+func (n *scan) read(ctx context.Context, desk hub.Desk, person string, v *listView) error {
+	q := n.query
+	q.Person, q.Limit = person, scanRows
+	for {
+		cards, err := desk.List(ctx, person, q)
 		if err != nil {
-			return t, "", err
+			return err
 		}
 		for _, card := range cards {
 			v.see(card)
 		}
 		for _, card := range cards {
-			if q.Before = card.MessageID; !keep(card) || !v.keeps(card) {
-				continue
+			if v.keeps(card) && n.take(card) {
+				n.goesOn()
+				return nil
 			}
-			if len(t.Rows) == n {
-				t.Looked = 0
-				return t, t.Rows[n-1].MessageID, nil
-			}
-			t.Rows = append(t.Rows, card)
+			q.Before, n.last = card.MessageID, card.MessageID
 		}
-		t.Looked += len(cards)
+		n.looked += len(cards)
 		if len(cards) < scanRows {
-			t.Looked = 0
-			return t, "", nil
+			return nil
+		}
+		if n.looked >= maxScan {
+			n.more = true
+			n.goesOn()
+			return nil
 		}
 	}
-	return t, q.Before, nil
+}
+
+// goesOn says that the reading ended before the messages did.
+func (n *scan) goesOn() {
+	if n.also != nil {
+		n.also.more, n.also.last = true, n.last
+	}
+}
+
+func (n *scan) section(v *listView) templates.Section {
+	t := templates.Section{Kind: n.kind, Rows: n.found}
+	if !n.more {
+		return t
+	}
+	next := n.last
+	if len(n.found) == n.rows {
+		next = n.found[n.rows-1].MessageID
+	} else {
+		t.Looked = n.looked
+	}
+	t.More = v.path(cmp.Or(n.pageBy, "before"), next)
+	return t
 }
 
 // listRevision changes with what waits for a person, and with what came last.

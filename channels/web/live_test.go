@@ -61,6 +61,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("the question moved from %v to %v", before, after)
 		}
 		same(t)
+		win.shot("answered")
 	})
 
 	t.Run("what is looked at stays", func(t *testing.T) {
@@ -190,6 +191,7 @@ func TestLiveList(t *testing.T) {
 	if strings.Contains(eval(win, chromedp.Text("main")), "The third") {
 		t.Error("a row pushed itself in")
 	}
+	win.shot("list-toast")
 	win.click("#toast a")
 	win.want("The third", "Lately")
 	win.shot("list-live")

@@ -10,6 +10,10 @@
 // the sign-in, and passes through hub.Desk like every other channel's. How and
 // when somebody signed in is the evidence of what they answer.
 //
+// Every page works without JavaScript. With it, a page that is in view holds a
+// stream of events (watch.go) and shows what somebody else decided; when the
+// stream fails it stands still and says so, and nothing else is lost.
+//
 // When the hub can't record an answer, the page says that nothing is known to
 // be recorded and keeps what was typed; sending it again is safe, since each
 // form carries a nonce that the receipt's key is made of.
@@ -31,8 +35,8 @@ import (
 const Name = "web"
 
 // Factory makes the channel. It needs no section; the section may say
-// "templates", a folder whose web/*.html and web/web.css replace the built-in
-// ones file by file.
+// "templates", a folder whose web/*.html, web/web.css and web/web.js replace the
+// built-in ones file by file.
 var Factory = hub.Factory{Name: Name, Implicit: true, People: true, New: New, Section: (*section)(nil)}
 
 type section struct {

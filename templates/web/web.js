@@ -113,7 +113,7 @@
     old.replaceChildren(...next.childNodes);
     if (lost) {
       const kept = make("textarea", { id: "lost", rows: 3, readOnly: true, dir: "auto", value: lost });
-      old.prepend(make("div", { className: "field" }, make("label", { htmlFor: "lost" }, "What you had typed, not recorded"), kept));
+      old.append(make("div", { className: "field" }, make("label", { htmlFor: "lost" }, "What you had typed, not recorded"), kept));
     }
     if (held) (document.getElementById("lost") || document.getElementById("main")).focus({ preventScroll: true });
   };
