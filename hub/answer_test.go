@@ -151,6 +151,38 @@ func TestChecklistWithSecret(t *testing.T) {
 	}
 }
 
+// What was ticked while a task was open is in its Response, also when whoever
+// ends it says nothing of the list.
+func TestTicksReachTheAgent(t *testing.T) {
+	t.Parallel()
+	for _, verb := range []hub.Verb{hub.VerbComplete, hub.VerbDismiss} {
+		w := newWorld(t, nil)
+		id := w.submit(message("task", func(d doc) {
+			d["action"] = doc{"instructions": "x", "checklist": []doc{{"text": "one"}, {"text": "two"}}}
+		})).Message.ID
+		list := []ma2h.ChecklistItem{{Text: "one", Done: true}, {Text: "two"}}
+		w.answer(hub.Answer{MessageID: id, Verb: hub.VerbTick, Checklist: slices.Clone(list)})
+		w.answer(hub.Answer{MessageID: id, Actor: "human:bob", Verb: verb})
+		if got := w.response(id).Response.Checklist; !slices.Equal(got, list) {
+			t.Errorf("%s: %+v", verb, got)
+		}
+	}
+}
+
+// Whoever clicks in a shared place has seen the message, and is told who may
+// answer it; by another way it does not exist for them (rule 4).
+func TestBystander(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.submit(ask(chatty)).Message.ID
+	for channel, want := range map[string]hub.Reason{"chat": hub.ReasonNotAllowed, "web": hub.ReasonNotFound} {
+		o, err := w.h.Desk(channel).Answer(t.Context(), hub.Answer{MessageID: id, Actor: "human:carol", Verb: hub.VerbAnswer, Option: 1})
+		if err != nil || o.Kind != hub.Refused || o.Reason != want || (len(o.May) == 2) != (want == hub.ReasonNotAllowed) {
+			t.Errorf("%s: %+v, %v", channel, o, err)
+		}
+	}
+}
+
 func TestEditedFlag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
@@ -206,6 +238,15 @@ func TestReceipt(t *testing.T) {
 	unclear.Option = 1
 	if o := w.answer(unclear); o.Kind != hub.Unclear || !o.Repeated {
 		t.Errorf("a mail that was unclear answers when it comes again: %+v", o)
+	}
+	stray := hub.Answer{MessageID: "msg_none", Option: 1, Receipt: hub.Receipt{Key: "mail 2", Cursor: &hub.Cursor{Channel: "web", Key: "uid", Value: "2"}}}
+	for _, repeated := range []bool{false, true} {
+		if o := w.answer(stray); o.Kind != hub.Refused || o.Reason != hub.ReasonNotFound || o.Repeated != repeated {
+			t.Errorf("to nothing: %+v", o)
+		}
+	}
+	if at, err := w.s.GetState(t.Context(), "web", "uid"); at != "2" || err != nil {
+		t.Errorf("a mail to nothing comes for ever: cursor %q, %v", at, err)
 	}
 	form := hub.Answer{MessageID: id, Option: 9, Receipt: hub.Receipt{Key: "form 2", Reusable: true}}
 	w.answer(form)
