@@ -90,6 +90,26 @@ func TestAuth(t *testing.T) {
 	}
 }
 
+// TestWarnings: Slack grumbles about content types, and takes no token in JSON.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	s := start(t, fakeslack.Options{})
+	tests := []struct{ name, kind, body, want string }{
+		{"form", "application/x-www-form-urlencoded", "token=xoxb-fake-bot-token", `{"bot_id"`},
+		{"form with a charset", "application/x-www-form-urlencoded; charset=utf-8", "token=xoxb-fake-bot-token", `"warning":"superfluous_charset"`},
+		{"JSON without a charset", "application/json", `{"token":"xoxb-fake-bot-token"}`, `"warning":"missing_charset"`},
+		{"a token in JSON", "application/json; charset=utf-8", `{"token":"xoxb-fake-bot-token"}`, `"error":"not_authed"`},
+		{"no JSON", "application/json; charset=utf-8", `{`, `"error":"invalid_json"`},
+		{"another type", "text/plain", `a=b`, `"error":"invalid_post_type"`},
+	}
+	for _, tt := range tests {
+		resp, err := (&http.Client{Transport: transport(t)}).Post(s.APIURL()+"auth.test", tt.kind, strings.NewReader(tt.body))
+		if got := (&browser{t: t}).read(resp, err); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestErrors: what is refused, and how.
 func TestErrors(t *testing.T) {
 	t.Parallel()

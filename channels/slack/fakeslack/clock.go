@@ -30,9 +30,8 @@ func (c *clock) advance(d time.Duration) {
 	c.moved = make(chan struct{})
 }
 
-// sleep waits for d of the fake's time, or less if ctx ends first.
-func (c *clock) sleep(ctx context.Context, d time.Duration) error {
-	until := c.now().Add(d)
+// sleep waits until a moment of the fake's time, or less if ctx ends first.
+func (c *clock) sleep(ctx context.Context, until time.Time) error {
 	for {
 		c.mu.Lock()
 		moved, left := c.moved, until.Sub(time.Now().Add(c.offset))

@@ -298,7 +298,7 @@ func (s *Server) sendEvent(a *app, o *outgoing) {
 		if !ok || no.noRetry {
 			return
 		}
-		if s.clock.sleep(s.ctx, d) != nil {
+		if s.clock.sleep(s.ctx, s.clock.now().Add(d)) != nil {
 			return
 		}
 		_, err = s.attempt(s.ctx, a, o, i+1, no.reason)

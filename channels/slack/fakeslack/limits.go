@@ -78,6 +78,10 @@ const (
 	dataColumns
 	dataPage
 	dataChars
+	chartTitle
+	chartSeries
+	chartPoints
+	chartLabel
 	alertText
 	cardTitle
 	cardBody
@@ -153,6 +157,10 @@ var limitTable = [limitCount]Limit{
 	dataColumns:     {"data_table.columns", 1, 20, "items", "invalid_blocks", srcSpec},
 	dataPage:        {"data_table.page_size", 1, 100, "value", "invalid_blocks", srcTypes},
 	dataChars:       {"data_table.content", 0, 20_000, "characters", "invalid_blocks", srcSpec},
+	chartTitle:      {"data_visualization.title", 1, 50, "characters", "invalid_blocks", srcSpec},
+	chartSeries:     {"data_visualization.series", 1, 12, "items", "invalid_blocks", srcSpec},
+	chartPoints:     {"data_visualization.data", 1, 20, "items", "invalid_blocks", srcSpec},
+	chartLabel:      {"data_visualization.label", 1, 20, "characters", "invalid_blocks", srcSpec},
 	alertText:       {"alert.text", 1, 200, "characters", "invalid_blocks", srcTypes},
 	cardTitle:       {"card.title", 1, 150, "characters", "invalid_blocks", srcSpec},
 	cardBody:        {"card.body", 1, 200, "characters", "invalid_blocks", srcSpec},

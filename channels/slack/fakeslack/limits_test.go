@@ -58,6 +58,13 @@ func confirmed(k string, v any) obj {
 	return message(actions(with(button(), "confirm", with(obj{"text": plain("t")}, k, v))))
 }
 
+// chart is a chart of so many series with so many points each.
+func chart(series, points, label int) obj {
+	return obj{"type": "data_visualization", "title": "t", "chart": obj{"type": "line", "series": many(series, func(int) any {
+		return obj{"name": "n", "data": many(points, func(int) any { return obj{"label": x(label), "value": 1} })}
+	})}}
+}
+
 // atLimit makes, for each limit, something that has n of it.
 var atLimit = map[string]func(n int) obj{
 	"message.blocks": func(n int) obj { return message(many(n, divider)...) },
@@ -137,9 +144,13 @@ var atLimit = map[string]func(n int) obj{
 		cell := func(s string) []any { return []any{obj{"type": "raw_text", "text": s}} }
 		return message(obj{"type": "data_table", "caption": "c", "rows": []any{cell("h"), cell(x(n - 1))}})
 	},
-	"alert.text": func(n int) obj { return modalView("blocks", []any{obj{"type": "alert", "text": plain(x(n))}}) },
-	"card.title": func(n int) obj { return message(obj{"type": "card", "title": mrkdwn(x(n))}) },
-	"card.body":  func(n int) obj { return message(obj{"type": "card", "body": mrkdwn(x(n))}) },
+	"data_visualization.title":  func(n int) obj { return message(with(chart(1, 1, 1), "title", x(n))) },
+	"data_visualization.series": func(n int) obj { return message(chart(n, 1, 1)) },
+	"data_visualization.data":   func(n int) obj { return message(chart(1, n, 1)) },
+	"data_visualization.label":  func(n int) obj { return message(chart(1, 1, n)) },
+	"alert.text":                func(n int) obj { return modalView("blocks", []any{obj{"type": "alert", "text": plain(x(n))}}) },
+	"card.title":                func(n int) obj { return message(obj{"type": "card", "title": mrkdwn(x(n))}) },
+	"card.body":                 func(n int) obj { return message(obj{"type": "card", "body": mrkdwn(x(n))}) },
 	"card.actions": func(n int) obj {
 		return message(obj{"type": "card", "actions": many(n, func(i int) any { return with(button(), "action_id", fmt.Sprint(i)) })})
 	},
@@ -313,6 +324,8 @@ func TestRules(t *testing.T) {
 		{"a number for a number", message(inputOf(obj{"type": "number_input", "is_decimal_allowed": true, "min_value": 3})), "invalid_blocks must be a string that holds a number"},
 		{"a date in words", message(actions(obj{"type": "datepicker", "initial_date": "today"})), "invalid_blocks must be in the format YYYY-MM-DD"},
 		{"two tables", message(obj{"type": "table", "rows": []any{many(1, rawText)}}, obj{"type": "table", "rows": []any{many(1, rawText)}}), "invalid_attachments only_one_table_allowed"},
+		{"three charts", message(chart(1, 1, 1), chart(1, 1, 1), chart(1, 1, 1)), "invalid_blocks no more than 2 data_visualization"},
+		{"two plans", message(obj{"type": "plan", "title": "p"}, obj{"type": "plan", "title": "p"}), "invalid_blocks only one plan"},
 		{"an alert in a message", message(obj{"type": "alert", "text": plain("a")}), "invalid_blocks block type alert is not allowed in a message"},
 		{"markdown in a modal", modalView("blocks", []any{obj{"type": "markdown", "text": "a"}}), "invalid_arguments block type markdown is not allowed in a modal"},
 		{"two markdown blocks together too long", message(obj{"type": "markdown", "text": x(6001)}, obj{"type": "markdown", "text": x(6000)}), "msg_too_long all markdown blocks"},

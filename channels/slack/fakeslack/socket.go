@@ -195,9 +195,10 @@ func (s *Server) askToGo(a *app, k *socket, reason string) {
 	if reason != "warning" {
 		a.leave(k)
 	}
+	until := s.clock.now().Add(10 * time.Second)
 	_ = k.write(disconnect(reason))
 	s.spawn(func() {
-		if s.clock.sleep(s.ctx, 10*time.Second) == nil {
+		if s.clock.sleep(s.ctx, until) == nil {
 			_ = k.conn.Close()
 		}
 	})

@@ -142,7 +142,7 @@ func (v *validator) newerBlock(at, kind string, m object, id field) {
 		v.dataTable(at, m, id)
 	case "data_visualization":
 		v.charts++
-		v.object(at, m, id, req("title", v.str), req("chart", v.anything))
+		v.object(at, m, id, req("title", v.text(chartTitle)), req("chart", v.chart))
 	case "alert":
 		v.object(at, m, id, req("text", v.textOf(alertText)), opt("level", v.oneOf("default", "info", "warning", "error", "success")))
 	case "card":
@@ -194,7 +194,7 @@ func (v *validator) card(at string, m object, id field) {
 	if m["hero_image"] == nil && m["title"] == nil && m["body"] == nil && m["actions"] == nil {
 		v.add(at, "must define one of `hero_image`, `title`, `actions`, `body`")
 	}
-	v.object(at, m, id, opt("hero_image", v.contextElement), opt("icon", v.contextElement),
+	v.object(at, m, id, opt("hero_image", v.contextElement), opt("icon", v.contextElement), opt("slack_icon", v.anything),
 		opt("title", v.textOf(cardTitle)), opt("subtitle", v.textOf(cardTitle)), opt("body", v.textOf(cardBody)),
 		opt("subtext", v.textOf(cardBody)), opt("actions", v.list(cardActions, v.element([]string{"button"}, map[string]bool{}))))
 }
@@ -253,6 +253,29 @@ func (v *validator) dataTable(at string, m object, id field) {
 		v.broken(dataChars, at, "must be less than %d characters", limitTable[dataChars].Max+1)
 	}
 	v.chars = before // it has a budget of its own
+}
+
+// chart of a data_visualization: segments of a pie, or series of points.
+func (v *validator) chart(at string, val any) {
+	m := v.asObject(at, val)
+	if m == nil {
+		return
+	}
+	point := func(at string, val any) {
+		if p := v.asObject(at, val); p != nil {
+			v.object(at, p, req("label", v.text(chartLabel)), req("value", v.anything))
+		}
+	}
+	if m["type"] == "pie" {
+		v.object(at, m, req("segments", v.list(chartSeries, point)))
+		return
+	}
+	v.oneOf("line", "bar", "area")(at+"/type", m["type"])
+	v.object(at, m, opt("axis_config", v.anything), req("series", v.list(chartSeries, func(at string, val any) {
+		if p := v.asObject(at, val); p != nil {
+			v.object(at, p, req("name", v.text(chartLabel)), req("data", v.list(chartPoints, point)))
+		}
+	})))
 }
 
 // input block: https://docs.slack.dev/reference/block-kit/blocks/input-block.
