@@ -355,3 +355,31 @@ func TestPerson(t *testing.T) {
 		t.Errorf("bob saw %d things, want the message and its update", len(bo.Seen()))
 	}
 }
+
+// TestRead: what a person reads, and what they can press.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	s := start(t, fakeslack.Options{})
+	ts := api(t, s, "chat.postMessage", obj{"channel": approval, "text": "for screen readers", "blocks": []any{
+		obj{"type": "header", "text": plain("Ship it?")},
+		obj{"type": "section", "text": mrkdwn("*one*"), "fields": []any{plain("two")}, "accessory": selectOf("options", many(2, option))},
+		obj{"type": "rich_text", "elements": []any{
+			obj{"type": "rich_text_section", "elements": []any{obj{"type": "text", "text": "three "}, obj{"type": "text", "text": "four"}}},
+			obj{"type": "rich_text_list", "style": "bullet", "elements": []any{obj{"type": "rich_text_section", "elements": []any{obj{"type": "text", "text": "five"}}}}},
+		}},
+		actions(with(with(button(), "value", "v"), "style", "danger")),
+		with(inputOf(obj{"type": "plain_text_input", "action_id": "txt"}), "block_id", "why"),
+	}})["ts"].(string)
+	m, _ := s.Message(approval, ts)
+	if got, want := m.Read(), "Ship it?\n*one*\ntwo\no0\no1\nthree four\nfive\nb\nl"; got != want {
+		t.Errorf("read %q, want %q", got, want)
+	}
+	var got []string
+	for _, c := range m.Controls() {
+		got = append(got, strings.Join(append([]string{c.Type, c.Action, c.Label, c.Value, c.Style}, c.Options...), " "))
+	}
+	want := "static_select s    0 1|button a b v danger|plain_text_input txt l  "
+	if strings.Join(got, "|") != want {
+		t.Errorf("controls %q, want %q", strings.Join(got, "|"), want)
+	}
+}
