@@ -45,6 +45,7 @@ type Posted struct {
 type UpdateRequest struct {
 	DeliveryID string
 	Attempt    int
+	MaybeSent  bool // an attempt ended without telling whether it had its effect
 	Posting    Posting
 	Person     *Person
 	Card       *Card

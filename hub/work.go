@@ -29,6 +29,10 @@ const (
 // waits of [backoff] that is about two hours.
 const MaxAttempts = 12
 
+// maxAfter bounds how long another side may ask to be left alone: a wild
+// Retry-After must not put a delivery off for years.
+const maxAfter = time.Hour
+
 // maxErrorBytes bounds what is kept of an attempt's error.
 const maxErrorBytes = 512
 
@@ -178,7 +182,7 @@ func (h *Hub) tryUpdate(ctx context.Context, dir *Directory, s *Snapshot, d *Del
 		}
 		person := dir.People[d.Target.Person]
 		err := u.Update(ctx, UpdateRequest{
-			DeliveryID: d.ID(), Attempt: d.Attempts, Posting: s.Postings[i], Person: person,
+			DeliveryID: d.ID(), Attempt: d.Attempts, MaybeSent: d.MaybeSent, Posting: s.Postings[i], Person: person,
 			Card: dir.card(s.Message, person, Export), Remind: d.Kind == KindRemind,
 		})
 		if err != nil {
@@ -208,7 +212,7 @@ func ended(ctx context.Context, d *Delivery, err error) attempt {
 			a.state = Dead
 			return a
 		case de.After > 0:
-			a.after, a.uncounted = de.After, true
+			a.after, a.uncounted = min(de.After, maxAfter), true
 			return a
 		}
 	} else if errors.Is(err, context.DeadlineExceeded) {

@@ -21,11 +21,13 @@ type ManifestOptions struct {
 // Scopes are what the bot needs and nothing more: to post and update
 // (chat:write), to open DMs (im:write), to know who clicked (users:read and
 // users:read.email), to read replies in the threads of its own copies
-// (*:history), and the slash command.
+// (*:history), to know the ids of the channels that it is in (channels:read and
+// groups:read: a post that nobody saw arrive is looked for by id), and the slash
+// command.
 // https://docs.slack.dev/reference/scopes
 func Scopes() []string {
 	return []string{
-		"channels:history", "chat:write", "commands", "groups:history", "im:history", "im:write", "users:read", "users:read.email",
+		"channels:history", "channels:read", "chat:write", "commands", "groups:history", "groups:read", "im:history", "im:write", "users:read", "users:read.email",
 	}
 }
 

@@ -94,7 +94,7 @@ func TestManifestSays(t *testing.T) {
 		t.Errorf("people can't reply in the app's messages: %+v", m.Features.AppHome)
 	}
 	want := []string{
-		"channels:history", "chat:write", "commands", "groups:history", "im:history", "im:write", "users:read", "users:read.email",
+		"channels:history", "channels:read", "chat:write", "commands", "groups:history", "groups:read", "im:history", "im:write", "users:read", "users:read.email",
 	}
 	if diff := cmp.Diff(want, m.OAuth.Scopes.Bot); diff != "" {
 		t.Errorf("scopes (-want +got):\n%s", diff)
