@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -79,7 +81,7 @@ func (a *API) finish(x *exchange, r *http.Request) {
 	if v != nil && !abort {
 		a.log.LogAttrs(context.WithoutCancel(r.Context()), slog.LevelError, "panic",
 			slog.String("request_id", x.id), slog.String("route", x.route),
-			slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
+			slog.String("panic", thrown(v)), slog.String("stack", string(debug.Stack())))
 		if x.status == 0 {
 			a.refuse(x, r, &hub.Error{Code: ma2h.CodeInternal, Op: "serve", Msg: "panic"})
 		} else {
@@ -98,6 +100,15 @@ func (a *API) finish(x *exchange, r *http.Request) {
 	if abort {
 		panic(http.ErrAbortHandler) // net/http closes the connection
 	}
+}
+
+// thrown says what a panic threw. Only the runtime's own errors are sure to hold
+// nothing that an agent or a person wrote.
+func thrown(v any) string {
+	if err, ok := v.(runtime.Error); ok {
+		return err.Error()
+	}
+	return fmt.Sprintf("a %T", v)
 }
 
 func (a *API) logAccess(x *exchange, r *http.Request, took time.Duration) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -102,8 +103,11 @@ func (r *runner) keep(ctx context.Context) {
 func (r *runner) once(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			r.log.Error("a channel panicked", "channel", r.name, "panic", p, "stack", string(debug.Stack()))
+			// Only the runtime's own errors are sure to hold nothing that somebody wrote.
+			if err, _ = p.(runtime.Error); err == nil {
+				err = fmt.Errorf("panic of type %T", p)
+			}
+			r.log.Error("a channel panicked", "channel", r.name, "err", err, "stack", string(debug.Stack()))
 		}
 	}()
 	return r.run(ctx)

@@ -37,7 +37,7 @@ func TestRunner(t *testing.T) {
 			r.keep(ctx)
 			close(done)
 		}()
-		for i, want := range []string{"connection lost", "panic: a fault in the channel", "ended by itself"} {
+		for i, want := range []string{"connection lost", "panic of type string", "ended by itself"} {
 			synctest.Wait()
 			if got := problem(); got != want {
 				t.Errorf("after run %d: %q", i+1, got)
