@@ -65,6 +65,7 @@ func TestAnswer(t *testing.T) {
 		{"decline not allowed", permit("allow_ignore"), hub.Answer{Verb: hub.VerbDecline}, "refused decline_not_allowed", "", ma2h.Open},
 		{"completing an ask", nil, hub.Answer{Verb: hub.VerbComplete}, "refused wrong_verb", "", ma2h.Open},
 		{"comment too long", nil, hub.Answer{Option: 1, Comment: strings.Repeat("é", 10001)}, "unclear invalid comment has 10001 characters, the limit is 10000", "", ma2h.Open},
+		{"comment that is no text", nil, hub.Answer{Option: 1, Comment: "\xff"}, "unclear invalid comment is not valid UTF-8", "", ma2h.Open},
 		{"checklist on an ask", nil, hub.Answer{Option: 1, Checklist: list}, "unclear invalid checklist goes with a task only", "", ma2h.Open},
 		{"done", task, hub.Answer{Verb: hub.VerbComplete, Checklist: list}, "accepted", "", ma2h.Completed},
 		{"can't do", task, hub.Answer{Verb: hub.VerbDismiss, Comment: "No access."}, "accepted", "", ma2h.Dismissed},

@@ -287,3 +287,21 @@ func TestWithdrawIsForAsks(t *testing.T) {
 		}
 	}
 }
+
+// A wild Retry-After does not put a delivery off for years.
+func TestWildRetryAfter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(d *hub.Directory) { d.Routes[2].Post = d.Routes[2].Post[:1] })
+		w.chat.failing(func(r hub.PostRequest) error {
+			return &hub.DeliveryError{Code: "rate_limited", After: 100 * 365 * 24 * time.Hour}
+		})
+		w.submit(ask(chatty))
+		time.Sleep(3*time.Hour + time.Minute)
+		synctest.Wait()
+		if n := len(w.chat.order()); n != 4 {
+			t.Errorf("%d posts in three hours, want 4", n)
+		}
+		w.stop()
+	})
+}
