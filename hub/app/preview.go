@@ -68,4 +68,3 @@ func PreviewConfig() (*config.Config, error) {
 	const text = "people:\n  you: {name: You}\nroutes:\n  - ask: [you]\n"
 	return config.Parse("preview", []byte(text), channels.All(), func(string) (string, bool) { return "", false })
 }
-
