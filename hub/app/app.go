@@ -17,6 +17,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -141,11 +142,15 @@ func (a *App) keyRing(cfg *config.Config) (hub.KeyRing, error) {
 		return cfg.Keys, nil
 	}
 	path := KeyPath(cfg)
+	db, statErr := os.Stat(cfg.Store)
 	ring, created, err := config.KeyFile(path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if created {
+	case created && statErr == nil && db.Size() > 0:
+		a.log.Warn("the database is not new but its key file was not there, and a new one was made: "+
+			"what the old key signed, such as personal links and sign-ins, is no longer good; put the old file back if you have it", "path", path)
+	case created:
 		a.log.Info("a key file was made; back it up apart from the database", "path", path)
 	}
 	return ring, nil
