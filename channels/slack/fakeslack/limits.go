@@ -7,7 +7,6 @@ const (
 	ackTimeout     = 3 * time.Second  // docs.slack.dev/interactivity/handling-user-interaction
 	triggerTTL     = 3 * time.Second  // docs.slack.dev/reference/methods/views.open
 	responseURLTTL = 30 * time.Minute // docs.slack.dev/interactivity/handling-user-interaction
-	signatureSkew  = 5 * time.Minute  // docs.slack.dev/authentication/verifying-requests-from-slack
 )
 
 // Numbers that are not sizes of what an app sends, so not in [Limits].
