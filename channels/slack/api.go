@@ -36,6 +36,7 @@ type api struct {
 	url      string // ends in a slash
 	bot, app hub.Secret
 	http     *http.Client
+	timeout  time.Duration // of one call
 	log      *slog.Logger
 
 	mu    sync.Mutex
@@ -51,7 +52,7 @@ func newAPI(conf section, log *slog.Logger) *api {
 		proxy = nil
 	}
 	return &api{
-		url: base, bot: conf.BotToken, app: conf.AppToken, log: log, until: map[string]time.Time{},
+		url: base, bot: conf.BotToken, app: conf.AppToken, timeout: callTimeout, log: log, until: map[string]time.Time{},
 		http: &http.Client{
 			Transport: &bounded{&http.Transport{
 				Proxy: proxy, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -151,7 +152,7 @@ func (a *api) do(ctx context.Context, token hub.Secret, method string, args url.
 	if wait := a.limited(method); wait > 0 {
 		return nil, &apiError{Method: method, Code: codeLimited, After: wait}
 	}
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	var sent atomic.Bool
 	call = httptrace.WithClientTrace(call, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
@@ -311,7 +312,7 @@ func (a *api) respond(ctx context.Context, responseURL string, message map[strin
 	if err != nil {
 		return &apiError{Method: method, Code: codeBroken, Err: err}
 	}
-	call, cancel := context.WithTimeout(ctx, callTimeout)
+	call, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(call, http.MethodPost, responseURL, strings.NewReader(string(body)))
 	if err != nil {

@@ -211,7 +211,7 @@ func topText(c *hub.Card) string {
 		add(asker)
 	default:
 		add(asker, " · ", sentence(templates.Limit(c), c.Reader))
-		if choices := spokenChoices(c); choices != "" {
+		if choices := spokenChoices(c); choices != "" && !c.Hidden {
 			add("Choices: ", escape(choices))
 		}
 		add(howTo(c))
