@@ -165,6 +165,9 @@ type ListQuery struct {
 	Type    ma2h.Type
 	Before  string // message id, exclusive
 	Limit   int
+	// Bytes ends a page early, with the message that reaches so many bytes of
+	// [Message.Size]. 0 is no bound. It is ignored with Person.
+	Bytes int
 }
 
 // DeliveryQuery picks deliveries, newest message first. Zero fields don't

@@ -35,6 +35,9 @@ type Message struct {
 	NextDelivery int       // Seq of the next delivery
 }
 
+// Size is about how many bytes it takes to keep the message.
+func (m *Message) Size() int { return len(m.Raw) + len(m.Response) }
+
 // VisibleID is the id that the submitting agent knows the message by.
 func (m *Message) VisibleID() string {
 	if m.Alias != "" {

@@ -15,6 +15,7 @@ const (
 	maxWait      = 60 // seconds
 	defaultLimit = 50
 	maxLimit     = 200
+	maxPageBytes = 2 << 20 // of messages
 )
 
 // What goes into Beckon-Warning headers at most.
@@ -154,10 +155,17 @@ func listQuery(r *http.Request) (hub.ListQuery, error) {
 	return lq, q.err
 }
 
-// page reads one page and the cursor of the next, "" if there is none.
+// page reads one page and the cursor of the next, "" if there is none. Large
+// messages make a shorter page, so that nobody can make the hub read hundreds of
+// megabytes for a list of titles.
 func (a *API) page(r *http.Request, q hub.ListQuery) ([]*hub.Message, string, error) {
+	q.Bytes = maxPageBytes
 	ms, err := a.o.Hub.List(r.Context(), q)
-	if err != nil || len(ms) < q.Limit {
+	size := 0
+	for _, m := range ms {
+		size += m.Size()
+	}
+	if err != nil || len(ms) < q.Limit && size < q.Bytes {
 		return ms, "", err
 	}
 	q.Before, q.Limit = ms[len(ms)-1].ID, 1

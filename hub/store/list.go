@@ -90,7 +90,24 @@ func (s *Store) messagesWhere(ctx context.Context, q hub.ListQuery, from, id str
 	}
 	w.args = append(w.args, limit(q.Limit))
 	query := fmt.Sprintf("SELECT %s %s%s ORDER BY %s DESC LIMIT $%d", messageColumns, from, w, id, len(w.args))
-	return all(ctx, s, scanMessage, query, w.args...)
+	if q.Bytes <= 0 || q.Person != "" {
+		return all(ctx, s, scanMessage, query, w.args...)
+	}
+	return all(ctx, s, scanUpTo(q.Bytes), query, w.args...)
+}
+
+// scanUpTo is scanMessage until there are so many bytes of messages.
+func scanUpTo(bytes int) func(scanner) (*hub.Message, error) {
+	return func(r scanner) (*hub.Message, error) {
+		if bytes <= 0 {
+			return nil, errEnough
+		}
+		m, err := scanMessage(r)
+		if err == nil {
+			bytes -= m.Size()
+		}
+		return m, err
+	}
 }
 
 // ListDeliveries lists deliveries, newest message first. A page ends with a

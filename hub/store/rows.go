@@ -16,12 +16,17 @@ type scanner interface{ Scan(dest ...any) error }
 // scanAll hands every row to scan and closes rows.
 func scanAll(rows *sql.Rows, scan func(scanner) error) error {
 	for rows.Next() {
-		if err := scan(rows); err != nil {
+		if err := scan(rows); errors.Is(err, errEnough) {
+			break
+		} else if err != nil {
 			return errors.Join(err, rows.Close())
 		}
 	}
 	return errors.Join(rows.Err(), rows.Close())
 }
+
+// errEnough ends a scan before the rows do.
+var errEnough = errors.New("enough rows")
 
 // collect makes a scan function that appends to out what one row holds.
 func collect[T any](out *[]T, one func(scanner) (T, error)) func(scanner) error {
