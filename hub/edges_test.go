@@ -305,3 +305,27 @@ func TestWildRetryAfter(t *testing.T) {
 		w.stop()
 	})
 }
+
+// A post that fails while the answer comes in is not tried again.
+func TestNoPostAfterTheAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		var id string
+		submitted := make(chan struct{})
+		w.chat.failing(func(hub.PostRequest) error {
+			<-submitted
+			w.answer(hub.Answer{MessageID: id, Option: 1})
+			return errors.New("connection refused")
+		})
+		id = w.submit(ask(chatty)).Message.ID
+		close(submitted)
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		s, err := w.h.Inspect(t.Context(), id)
+		if got := w.chat.order(); len(got) != 1 || err != nil || s.Deliveries[0].State != hub.Dropped {
+			t.Errorf("posts %q, %+v, %v", got, s.Deliveries[0], err)
+		}
+		w.stop()
+	})
+}

@@ -122,6 +122,12 @@ func TestMayResolve(t *testing.T) {
 		{"resolvers: submitter on the route", nil, func(d *Directory) { d.Routes[2].Submitter = true }, []string{self}, []string{"human:alice"}, true},
 		{"someone who has left", nil, func(d *Directory) { delete(d.People, "bob") }, []string{"human:alice"}, []string{"human:bob"}, false},
 		{"a session does not make an agent", list("agent:x#sess_1"), nil, nil, []string{"agent:x"}, true},
+		{"a shared place reaches whoever is there", nil, func(d *Directory) {
+			d.Routes[2].Post = []Entry{{Targets: []Target{{Channel: "slack", Place: "#deploys"}}}}
+		}, []string{"human:alice"}, nil, false},
+		{"only others get a copy", nil, func(d *Directory) {
+			d.Routes[2].Post = []Entry{{Targets: []Target{{Channel: "web", Person: "carol"}}}}
+		}, []string{"human:alice"}, []string{"human:carol"}, true},
 		{"an agent without a credential", list("agent:x"), nil, nil, nil, true},
 		{"a system is nobody", list("system:clock"), nil, nil, nil, true},
 		{"an unknown agent beside somebody who is reached", list("agent:x", "human:alice"), nil, []string{"human:alice"}, nil, false},
