@@ -64,6 +64,13 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return p.text.Write(b)
 }
 
+// cut makes later writes fail.
+func (p *pipe) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = true
+}
+
 // took returns what was written since the last call.
 func (p *pipe) took() string {
 	synctest.Wait()
@@ -175,7 +182,7 @@ func TestWatchEnds(t *testing.T) {
 	}{
 		{"after some minutes", func(*watcher, *pipe, func()) { time.Sleep(6*time.Minute + time.Second) }},
 		{"when the browser leaves", func(_ *watcher, _ *pipe, leave func()) { leave() }},
-		{"when the browser is gone without a word", func(_ *watcher, p *pipe, _ func()) { p.broken = true; time.Sleep(26 * time.Second) }},
+		{"when the browser is gone without a word", func(_ *watcher, p *pipe, _ func()) { p.cut(); time.Sleep(26 * time.Second) }},
 		{"at shutdown", func(w *watcher, _ *pipe, _ func()) {
 			if err := w.srv.Shutdown(context.Background()); err != nil {
 				w.t.Error(err)
