@@ -2,6 +2,8 @@ package slack
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +39,7 @@ type api struct {
 	bot, app hub.Secret
 	http     *http.Client
 	timeout  time.Duration // of one call
+	tag      string        // names the app in the state: another app has other ids
 	log      *slog.Logger
 
 	mu    sync.Mutex
@@ -52,7 +55,7 @@ func newAPI(conf section, log *slog.Logger) *api {
 		proxy = nil
 	}
 	return &api{
-		url: base, bot: conf.BotToken, app: conf.AppToken, timeout: callTimeout, log: log, until: map[string]time.Time{},
+		url: base, bot: conf.BotToken, app: conf.AppToken, timeout: callTimeout, tag: tagOf(conf.BotToken), log: log, until: map[string]time.Time{},
 		http: &http.Client{
 			Transport: &bounded{&http.Transport{
 				Proxy: proxy, DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -64,6 +67,12 @@ func newAPI(conf section, log *slog.Logger) *api {
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
+}
+
+// tagOf names an app by its token, of which it gives nothing away.
+func tagOf(token hub.Secret) string {
+	sum := sha256.Sum256([]byte("beckon slack app\n" + token.Reveal()))
+	return hex.EncodeToString(sum[:4])
 }
 
 // bounded keeps answers from filling the memory.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"beckon/hub"
@@ -84,6 +85,35 @@ func (s *standing) is(k key, bot string) bool {
 	var m metadata
 	return json.Unmarshal(s.Metadata, &m) == nil && m.Type == eventType &&
 		m.Payload.Delivery == k.delivery && m.Payload.Generation == k.generation
+}
+
+// doubts are the deliveries that Slack limited. Such a message was seen to
+// arrive all the same (https://github.com/Yelp/elastalert/issues/1345), so the
+// next attempt looks first. A restart forgets them: Slack documents no such
+// thing.
+type doubts struct {
+	mu  sync.Mutex
+	ids map[string]bool
+}
+
+const maxDoubts = 1000
+
+func (d *doubts) add(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ids == nil || len(d.ids) >= maxDoubts {
+		d.ids = map[string]bool{}
+	}
+	d.ids[id] = true
+}
+
+// take reports whether a delivery is in doubt, and forgets it.
+func (d *doubts) take(id string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was := d.ids[id]
+	delete(d.ids, id)
+	return was
 }
 
 // look finds the copy that an earlier attempt may have left; nil when there is

@@ -168,7 +168,7 @@ func hashMail(address string) string {
 // get reads what was found before; false when it is too old. A store that fails
 // costs a look-up and no more.
 func (p *people) get(ctx context.Context, key string) (f found, ok bool) {
-	s, err := p.desk.State().GetState(ctx, Name, key)
+	s, err := p.desk.State().GetState(ctx, Name, p.api.tag+" "+key)
 	if err != nil || s == "" || json.Unmarshal([]byte(s), &f) != nil || !f.fresh() {
 		return found{}, false
 	}
@@ -179,7 +179,7 @@ func (p *people) put(ctx context.Context, key string, f found) {
 	f.At = time.Now().UTC()
 	b, err := json.Marshal(f)
 	if err == nil {
-		err = p.desk.State().PutState(ctx, Name, key, string(b))
+		err = p.desk.State().PutState(ctx, Name, p.api.tag+" "+key, string(b))
 	}
 	if err != nil {
 		p.desk.Log().Warn("a look-up in Slack can't be kept", "err", err)

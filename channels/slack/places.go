@@ -44,14 +44,13 @@ type places struct {
 	api   *api
 	state hub.StateStore
 
-	mu     sync.Mutex // also makes one scan do for all who want it
-	names  map[string]string
-	until  time.Time // names holds
-	warned map[string]bool
+	mu    sync.Mutex // also makes one scan do for all who want it
+	names map[string]string
+	until time.Time // names holds
 }
 
 func newPlaces(a *api, s hub.StateStore) *places {
-	return &places{api: a, state: s, names: map[string]string{}, warned: map[string]bool{}}
+	return &places{api: a, state: s, names: map[string]string{}}
 }
 
 // kept is what the hub keeps of a conversation.
@@ -61,7 +60,7 @@ type kept struct {
 }
 
 func (p *places) get(ctx context.Context, key string) (k kept) {
-	s, err := p.state.GetState(ctx, Name, key)
+	s, err := p.state.GetState(ctx, Name, p.api.tag+" "+key)
 	if err != nil || s == "" || json.Unmarshal([]byte(s), &k) != nil {
 		return kept{}
 	}
@@ -71,7 +70,7 @@ func (p *places) get(ctx context.Context, key string) (k kept) {
 func (p *places) put(ctx context.Context, key, id string) {
 	b, err := json.Marshal(kept{ID: id, At: time.Now().UTC()})
 	if err == nil {
-		err = p.state.PutState(ctx, Name, key, string(b))
+		err = p.state.PutState(ctx, Name, p.api.tag+" "+key, string(b))
 	}
 	if err != nil {
 		p.api.log.Warn("the id of a conversation can't be kept", "err", err)

@@ -29,13 +29,13 @@ func (c *Channel) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, erro
 	if err != nil {
 		return hub.Posted{}, c.explain(err, c.called(r.Target), r.MaybeSent)
 	}
-	doubt := r.Attempt > 1 || r.MaybeSent
 	err = c.queue.take(ctx, turn{
 		room: pl.arg(), id: r.DeliveryID, class: classOf(r.Card), since: r.Card.AcceptedAt, rest: c.api.limited("chat.postMessage"),
 	})
 	if err != nil {
 		return hub.Posted{}, err
 	}
+	doubt := c.doubts.take(r.DeliveryID) || r.Attempt > 1 || r.MaybeSent
 	m := &outgoing{place: pl, key: keyOf(r.DeliveryID, r.Generation), thread: r.Thread, broadcast: r.Thread != "", since: r.Card.AcceptedAt}
 	if doubt {
 		posted, err := c.look(ctx, m)
@@ -56,11 +56,13 @@ func (c *Channel) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, erro
 	m.blocks, m.text, _ = renderMessage(r.Card, o)
 	m.plain = renderPlain(r.Card)
 	posted, err := c.post(ctx, m)
-	if err != nil {
-		c.unlearn(ctx, err, pl, r)
-		return hub.Posted{}, c.explain(err, pl.name, doubt)
+	if slackSaid(err, "channel_not_found") {
+		posted, err = c.postAgain(ctx, m, r)
 	}
-	return posted, nil
+	if slackSaid(err, codeLimited) {
+		c.doubts.add(r.DeliveryID)
+	}
+	return posted, c.explain(err, pl.name, doubt)
 }
 
 // classOf says how a card queues.
@@ -94,19 +96,33 @@ func (c *Channel) called(t hub.Target) string {
 	return c.desk.Directory().PersonName(t.Person)
 }
 
-// unlearn forgets what was kept of a conversation that Slack does not find, so
-// that the next attempt asks again.
-func (c *Channel) unlearn(ctx context.Context, err error, pl place, r hub.PostRequest) {
-	if !slackSaid(err, "channel_not_found") {
-		return
-	}
-	if !pl.dm {
-		c.places.forget(ctx, pl)
-		return
-	}
-	if user, err := c.people.user(ctx, r.Person); err == nil {
+// postAgain follows a post to a conversation that Slack does not find: what was
+// kept of it may be out of date.
+func (c *Channel) postAgain(ctx context.Context, m *outgoing, r hub.PostRequest) (hub.Posted, error) {
+	notFound := &apiError{Method: "chat.postMessage", Code: "channel_not_found"}
+	switch {
+	case m.place.dm:
+		user, err := c.people.user(ctx, r.Person)
+		if err != nil {
+			return hub.Posted{}, err
+		}
 		c.places.forgetDM(ctx, user)
+		pl, err := c.places.dm(ctx, user, m.place.name)
+		if err != nil {
+			return hub.Posted{}, err
+		}
+		if pl.id == m.place.id {
+			return hub.Posted{}, permanent("no_slack_user", "Slack finds no direct messages with "+m.place.name+"; look at slack in people")
+		}
+		m.place = pl
+	case m.place.id == "" || !strings.HasPrefix(m.place.name, "#"):
+		return hub.Posted{}, notFound
+	default:
+		c.places.forget(ctx, m.place)
+		m.place = place{name: m.place.name}
 	}
+	m.thread, m.broadcast = "", false // its first message was in the other place
+	return c.post(ctx, m)
 }
 
 // outgoing is one message on its way.

@@ -58,6 +58,7 @@ type Channel struct {
 	people  *people
 	places  *places
 	queue   *queue
+	doubts  doubts
 	inbound *inbound
 }
 

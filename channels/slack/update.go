@@ -92,7 +92,7 @@ func (c *Channel) follow(ctx context.Context, r hub.UpdateRequest, m *outgoing, 
 	if err != nil {
 		return err
 	}
-	doubt := r.Attempt > 1 || r.MaybeSent
+	doubt := c.doubts.take(r.DeliveryID) || r.Attempt > 1 || r.MaybeSent
 	if doubt {
 		posted, err := c.look(ctx, m)
 		if err != nil || posted != nil {
@@ -103,6 +103,9 @@ func (c *Channel) follow(ctx context.Context, r hub.UpdateRequest, m *outgoing, 
 	if slackSaid(err, "cannot_reply_to_message", "restricted_action_thread_locked") {
 		m.thread, m.broadcast = "", false
 		_, err = c.post(ctx, m)
+	}
+	if slackSaid(err, codeLimited) {
+		c.doubts.add(r.DeliveryID)
 	}
 	return c.explain(err, m.place.name, doubt)
 }
