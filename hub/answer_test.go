@@ -184,6 +184,36 @@ func TestBystander(t *testing.T) {
 	}
 }
 
+// A proposal that the card shows masked goes back as it was proposed.
+func TestMaskedProposal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	secret := "ghp_" + strings.Repeat("a1B2", 9)
+	id := w.submit(ask(func(d doc) {
+		d["request"] = doc{"mode": "input", "permissions": doc{"allow_edit": false}, "schema": doc{"type": "object", "properties": doc{
+			"token": doc{"type": "string", "default": secret},
+			"pin":   doc{"type": "string", "default": "1234", "x-ma2h-sensitive": true},
+		}}}
+	})).Message.ID
+	card, err := w.h.Desk("web").Card(t.Context(), id, "alice", hub.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]string{}
+	for _, f := range card.Fields {
+		if fields[f.Name] = f.Default; f.Default != hub.Mask {
+			t.Errorf("%s is shown as %q", f.Name, f.Default)
+		}
+	}
+	fields["pin"] = "" // a password field comes back empty
+	if o := w.answer(hub.Answer{MessageID: id, Fields: fields}); o.Kind != hub.Accepted {
+		t.Fatalf("outcome %+v", o)
+	}
+	if r := w.response(id); string(r.Response.Value) != `{"pin":"1234","token":"`+secret+`"}` || r.Response.Edited {
+		t.Errorf("the agent has %s, edited %v", r.Response.Value, r.Response.Edited)
+	}
+}
+
 func TestEditedFlag(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)

@@ -272,7 +272,7 @@ func (d *Directory) valid(m *Message, a Answer) (value jsontext.Value, r Reason,
 		}
 	}
 	if a.Verb == VerbAnswer {
-		value, errs = readValue(e, a)
+		value, errs = d.readValue(e, a)
 	} else if a.Value != nil || a.Option != 0 || a.Fields != nil {
 		errs = append(errs, FieldError{"value", "goes with an answer only"})
 	}
@@ -291,7 +291,7 @@ func (d *Directory) valid(m *Message, a Answer) (value jsontext.Value, r Reason,
 }
 
 // readValue turns what was chosen or typed into the value of the Response.
-func readValue(e *ma2h.Envelope, a Answer) (jsontext.Value, []FieldError) {
+func (d *Directory) readValue(e *ma2h.Envelope, a Answer) (jsontext.Value, []FieldError) {
 	one := func(msg string) []FieldError { return []FieldError{{"value", msg}} }
 	if e.Request.Mode != ma2h.Input {
 		options := e.Request.Options
@@ -318,7 +318,7 @@ func readValue(e *ma2h.Envelope, a Answer) (jsontext.Value, []FieldError) {
 	value := a.Value
 	var errs []FieldError
 	if a.Fields != nil {
-		if value, errs = s.value(a.Fields); errs != nil {
+		if value, errs = s.value(a.Fields, &redactor{extra: d.Redact}); errs != nil {
 			return nil, errs
 		}
 	}

@@ -238,7 +238,7 @@ func typeOfEnum(enum []string, values any) FieldType {
 
 // value builds the JSON object that a form's input stands for. Empty optional
 // fields are left out. It returns every field that can't be read.
-func (s *flatSchema) value(in map[string]string) (jsontext.Value, []FieldError) {
+func (s *flatSchema) value(in map[string]string, r *redactor) (jsontext.Value, []FieldError) {
 	var errs []FieldError
 	out := []byte{'{'}
 	add := func(name string, v []byte) {
@@ -251,6 +251,9 @@ func (s *flatSchema) value(in map[string]string) (jsontext.Value, []FieldError) 
 	for i := range s.fields {
 		f := &s.fields[i]
 		text := in[f.Name]
+		if f.HasDefault && (text == r.field(*f).Default || (f.Sensitive && text == "")) {
+			text = f.Default // the form showed it masked or not at all: it stands
+		}
 		if f.Type != FieldString {
 			text = strings.TrimSpace(text)
 		}

@@ -126,7 +126,7 @@ func TestFormValue(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v, errs := s.value(tt.in)
+			v, errs := s.value(tt.in, &redactor{})
 			if errs == nil {
 				errs = s.check(v)
 			}

@@ -71,7 +71,8 @@ func markdown(src string, maxIn, maxOut int) template.HTML {
 	if cut {
 		out.WriteString(cutNote)
 	}
-	return template.HTML(out.String())
+	// Again, since entities in the source have become characters by now.
+	return template.HTML(Text(out.String()))
 }
 
 // tooIntricate reports a paragraph that would take too long to parse.
