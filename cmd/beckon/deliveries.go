@@ -40,21 +40,22 @@ func (c *listDeliveriesCmd) Run(ctx context.Context, sh *shell) error {
 		return err
 	}
 	q := client.DeliveryQuery{State: string(c.State), Channel: c.Channel}
-	r, err := call(sh, s, func() (*rows, error) {
-		list, more, err := pages(ctx, int(c.Limit), func(ctx context.Context, cursor string, n int) ([]admin.Delivery, string, error) {
+	var list []admin.Delivery
+	more, err := call(sh, s, func() (more bool, err error) {
+		list, more, err = pages(ctx, int(c.Limit), func(ctx context.Context, cursor string, n int) ([]admin.Delivery, string, error) {
 			q.Cursor, q.Limit = cursor, n
 			l, err := s.Deliveries(ctx, q)
 			return l.Deliveries, l.NextCursor, err
 		})
-		return deliveryRows(sh, list, more), err
+		return more, err
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.print(sh, c.JSON, "there are no such deliveries"); err != nil {
+	if err := deliveryRows(sh, list, more).print(sh, c.JSON, "there are no such deliveries"); err != nil {
 		return err
 	}
-	sayDead(sh, r.json.(admin.Deliveries).Deliveries)
+	sayDead(sh, list)
 	return nil
 }
 

@@ -220,20 +220,20 @@ func TestCompletionInShells(t *testing.T) {
 			x.press(t, s.load+"; echo load''ed\n")
 			x.see(t, "(?m)loaded")
 			// What is completed is a word that nobody typed.
-			for typed, want := range map[string]string{
-				"beckon mess\t":                     "beckon messages",
-				"beckon deliveries ret\t":           "beckon deliveries retry",
-				"beckon ask --prio\t":               "beckon ask --priority",
-				"beckon ask --priority urg\t":       "beckon ask --priority urgent",
-				"beckon messages --status comp\t":   "--status completed",
-				"beckon --color alw\t":              "beckon --color always",
-				"beckon messages show --token-fi\t": "show --token-file",
+			for _, try := range []struct{ typed, want string }{
+				{"beckon mess\t", "beckon messages"},
+				{"beckon deliveries ret\t", "beckon deliveries retry"},
+				{"beckon ask --prio\t", "beckon ask --priority"},
+				{"beckon --color alw\t", "beckon --color always"},
+				{"beckon ask --priority urg\t", "beckon ask --priority urgent"},
+				{"beckon messages --status comp\t", "--status completed"},
+				{"beckon messages show --token-fi\t", "show --token-file"},
 			} {
 				x.out.Reset()
-				x.press(t, typed)
+				x.press(t, try.typed)
 				if err := retry(func() error {
-					if shown := plain(x.out.String()); !strings.Contains(shown, want) {
-						return fmt.Errorf("after %q the terminal shows %q, want %q in it", typed, shown, want)
+					if shown := plain(x.out.String()); !strings.Contains(shown, try.want) {
+						return fmt.Errorf("after %q the terminal shows %q, want %q in it", try.typed, shown, try.want)
 					}
 					return nil
 				}); err != nil {
