@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +46,8 @@ func newMetrics(r *prometheus.Registry) *metrics {
 
 func (m *metrics) observe(x *exchange, method string, took time.Duration) {
 	m.requests.WithLabelValues(x.route, methodLabel(method), strconv.Itoa(x.status)).Inc()
-	if !x.poll {
+	stream := strings.HasPrefix(x.Header().Get("Content-Type"), "text/event-stream")
+	if !x.poll && !stream {
 		m.seconds.WithLabelValues(x.route).Observe(took.Seconds())
 	}
 	if x.code != "" {
