@@ -329,3 +329,59 @@ func TestNoPostAfterTheAnswer(t *testing.T) {
 		w.stop()
 	})
 }
+
+// A target who has left the directory by the time of their copy is one that
+// failed for good: the next one gets it at once.
+func TestTargetHasLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		id := w.submit(ask(chatty)).Message.ID
+		synctest.Wait()
+		d := directory()
+		delete(d.People, "alice")
+		w.h.SetDirectory(d)
+		w.chat.failing(func(r hub.PostRequest) error {
+			if r.Person == nil || r.Person.ID != "bob" {
+				t.Errorf("%s was asked as %+v", r.Target, r.Person)
+			}
+			return nil
+		})
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		s, err := w.h.Inspect(t.Context(), id)
+		if err != nil || s.Deliveries[1].State != hub.Dead || s.Deliveries[1].LastCode != "no_person" {
+			t.Errorf("%+v, %v", s.Deliveries, err)
+		}
+		if got := w.chat.order(); !slices.Equal(got, []string{"chat:#deploys", "chat:bob"}) {
+			t.Errorf("posts %q", got)
+		}
+		w.stop()
+	})
+}
+
+// An expiry that is claimed too early, as after a clock was set back, waits for
+// its time.
+func TestEarlyExpiryWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.stopOutbox()
+	expires := time.Now().UTC().Add(time.Hour).Truncate(time.Millisecond)
+	id := w.submit(ask(func(d doc) { d["expires_at"] = ma2h.FormatTime(expires) })).Message.ID
+	ds, err := w.s.Claim(t.Context(), hub.LaneClock, expires.Add(time.Hour), time.Minute, 1)
+	if err != nil || len(ds) != 1 {
+		t.Fatalf("claimed %+v, %v", ds, err)
+	}
+	if err := w.h.Work(t.Context(), ds[0]); err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.h.Inspect(t.Context(), id)
+	if err != nil || s.Message.Status != ma2h.Open {
+		t.Fatalf("%s, %v", s.Message.Status, err)
+	}
+	for _, d := range s.Deliveries {
+		if late := d.Due.Sub(expires); d.Kind == hub.KindExpire && (d.State != hub.Pending || d.Attempts != 0 || late < -time.Second || late > time.Second) {
+			t.Errorf("%+v", d)
+		}
+	}
+}
