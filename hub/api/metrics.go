@@ -30,7 +30,7 @@ func newMetrics(r *prometheus.Registry) *metrics {
 		}, []string{"route", "method", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "beckon_http_request_seconds",
-			Help:    "How long requests took, without polls that waited on purpose.",
+			Help:    "How long requests took, without polls and streams, which last on purpose.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		}, []string{"route"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
