@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"time"
 
 	"beckon/hub/ma2h"
@@ -133,7 +134,7 @@ func extrasOf(s *Snapshot) Extras {
 		if d.Kind == KindExpire {
 			continue
 		}
-		e := ExtraDelivery{Target: d.Target.String(), Kind: d.Kind, State: d.State, Attempts: d.Attempts, Error: d.LastError}
+		e := ExtraDelivery{Target: d.Target.String(), Kind: d.Kind, State: d.State, Attempts: d.Attempts, Error: withoutAddresses(d.LastError)}
 		if d.LastCode != codeOK {
 			e.Reason = d.LastCode
 		}
@@ -144,6 +145,13 @@ func extrasOf(s *Snapshot) Extras {
 	}
 	return x
 }
+
+// address is what looks like an e-mail address: a server's refusal likes to
+// repeat it.
+var address = regexp.MustCompile(`[^\s<>"'(),;:]+@[^\s<>"'(),;]+`)
+
+// withoutAddresses is a channel's error as an agent may read it.
+func withoutAddresses(s string) string { return address.ReplaceAllString(s, Mask) }
 
 // Resolve is an agent's answer by POST /v1/messages/{id}/resolve (spec §8.8):
 // the submitter's own where nobody else was named, or that of an agent on the

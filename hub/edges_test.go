@@ -385,3 +385,22 @@ func TestEarlyExpiryWaits(t *testing.T) {
 		}
 	}
 }
+
+// An agent learns why nothing arrived, and not where people are.
+func TestExtrasHoldNoAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.chat.failing(func(hub.PostRequest) error {
+			return &hub.DeliveryError{Code: "rejected", Msg: "550 5.1.1 <alice.ng@example.com>: no such user; see #deploys", Permanent: true}
+		})
+		id := w.submit(ask(chatty)).Message.ID
+		synctest.Wait()
+		body, err := w.h.Body(t.Context(), w.message(id), true)
+		if err != nil || strings.Contains(string(body), "alice.ng") || strings.Contains(string(body), "example.com\"") ||
+			!strings.Contains(string(body), "no such user; see #deploys") {
+			t.Errorf("%s, %v", body, err)
+		}
+		w.stop()
+	})
+}
