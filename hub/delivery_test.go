@@ -207,7 +207,7 @@ func TestShutdownIsNoFailure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := s.Deliveries[0]; d.State != hub.Pending || d.Attempts != 0 || d.LastCode != "interrupted" {
+		if d := s.Deliveries[0]; d.State != hub.Pending || d.Attempts != 0 || d.LastCode != "interrupted" || !d.MaybeSent {
 			t.Errorf("delivery %+v", d)
 		}
 		w.stop()
