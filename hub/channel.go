@@ -13,7 +13,7 @@ import (
 // with the same DeliveryID after an attempt whose end nobody saw.
 //
 // What a channel may do as well is found by type assertion: [Updater],
-// [Runner], [HTTPHandler], [Checker], [Previewer], [LinkSender].
+// [Runner], [Pulse], [HTTPHandler], [Checker], [Previewer], [LinkSender].
 type Channel interface {
 	// Post puts a copy of the card where the target says and returns what it is
 	// called there. A failure is a [*DeliveryError] or counts as temporary.
@@ -62,6 +62,15 @@ type Updater interface {
 // return is a failure, and the hub starts it again.
 type Runner interface {
 	Run(ctx context.Context) error
+}
+
+// Pulse is a [Runner] that can tell whether it still hears anybody: a channel
+// that went deaf looks like one in which nobody says anything.
+type Pulse interface {
+	// Alive returns when there was last proof that what people do arrives, the
+	// zero time when the channel has no such thing, and what is wrong now, for
+	// operators, "" for nothing.
+	Alive() (last time.Time, problem string)
 }
 
 // HTTPHandler is a channel with HTTP routes of its own, by [http.ServeMux]

@@ -32,6 +32,7 @@ var (
 	_ hub.Channel     = (*Channel)(nil)
 	_ hub.Updater     = (*Channel)(nil)
 	_ hub.Runner      = (*Channel)(nil)
+	_ hub.Pulse       = (*Channel)(nil)
 	_ hub.HTTPHandler = (*Channel)(nil)
 	_ hub.Checker     = (*Channel)(nil)
 	_ hub.Previewer   = (*Channel)(nil)

@@ -203,7 +203,11 @@ func (a *App) serve(cfg *config.Config, version string) {
 			}
 		}
 		if r, ok := a.channels[name].(hub.Runner); ok {
-			a.runners = append(a.runners, &runner{name: name, run: r.Run, log: a.log})
+			keep := &runner{name: name, run: r.Run, log: a.log}
+			if p, ok := r.(hub.Pulse); ok {
+				keep.alive = p.Alive
+			}
+			a.runners = append(a.runners, keep)
 		}
 	}
 	handler := api.New(api.Options{

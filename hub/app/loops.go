@@ -73,9 +73,10 @@ func (a *App) drain(ctx context.Context, what string, f func() (int, error)) {
 
 // runner keeps a channel's inbound loop running.
 type runner struct {
-	name string
-	run  func(context.Context) error
-	log  *slog.Logger
+	name  string
+	run   func(context.Context) error
+	alive func() (last time.Time, problem string) // nil: it can't tell
+	log   *slog.Logger
 
 	mu      sync.Mutex
 	problem string
@@ -119,6 +120,29 @@ func (r *runner) set(problem string) {
 	r.problem = problem
 }
 
+// check says how the loop is: the failure that ended it, else what the channel
+// itself says.
+func (r *runner) check(now time.Time) admin.Check {
+	r.mu.Lock()
+	c := admin.Check{Name: r.name, LastSeconds: -1, Problem: r.problem}
+	r.mu.Unlock()
+	if r.alive != nil {
+		last, problem := r.alive()
+		if c.Problem == "" {
+			c.Problem = problem
+		}
+		if !last.IsZero() {
+			age := max(now.Sub(last), 0)
+			c.LastSeconds = int64(age.Seconds())
+			if age > deafAfter && c.Problem == "" {
+				c.Problem = "no sign of life for " + age.Round(time.Second).String()
+			}
+		}
+	}
+	c.OK = c.Problem == ""
+	return c
+}
+
 // health says how the outbox's lanes and the inbound loops are (rule 15).
 func (a *App) health() []admin.Check {
 	var checks []admin.Check
@@ -134,9 +158,7 @@ func (a *App) health() []admin.Check {
 		checks = append(checks, c)
 	}
 	for _, r := range a.runners {
-		r.mu.Lock()
-		checks = append(checks, admin.Check{Name: r.name, OK: r.problem == "", LastSeconds: -1, Problem: r.problem})
-		r.mu.Unlock()
+		checks = append(checks, r.check(now))
 	}
 	return checks
 }
