@@ -92,6 +92,13 @@ func TestCommitFails(t *testing.T) {
 	if err := s.do(t.Context(), "later", put("a")); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Ping(t.Context()); err == nil || !strings.Contains(err.Error(), "commit: ") {
+		t.Errorf("ping soon after: %v", err)
+	}
+	s.w.failed.Load().at = time.Now().Add(-sickFor)
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("ping later: %v", err)
+	}
 }
 
 // TestHalfDone: a job that fails after a change is undone alone, and the

@@ -214,8 +214,12 @@ func (s *Store) Close() error {
 // disk busy with them.
 const pingEvery = time.Second
 
+// sickFor is how long Ping remembers a transaction that was lost.
+const sickFor = 30 * time.Second
+
 // Ping writes something, if it is a while since the last did, and waits for its
-// commit: a disk that is full or read-only fails it.
+// commit: a disk that is full or read-only fails it. Where a little still fits
+// and more does not, it tells of what was lost lately.
 func (s *Store) Ping(ctx context.Context) error {
 	now := time.Now()
 	wrote := false
@@ -228,6 +232,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 	if err == nil && wrote {
 		s.pinged.Store(&now)
+	}
+	if f := s.w.failed.Load(); err == nil && f != nil && now.Sub(f.at) < sickFor {
+		err = fmt.Errorf("ping: at %s: %w", f.at.UTC().Format(time.RFC3339), f.err)
 	}
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // ErrClosed is what a closed store says.
@@ -28,12 +30,20 @@ type writer struct {
 	queue chan *job
 	done  chan struct{} // closed when the goroutine has ended
 
+	failed atomic.Pointer[failure] // the last transaction that was lost
+
 	mu     sync.RWMutex // held for reading while a job is put into the queue
 	closed bool
 
 	// Only the goroutine touches these.
 	conn  *sql.Conn // nil after a failure, until the next batch
 	stmts map[string]*sql.Stmt
+}
+
+// failure is a transaction that was lost, and why.
+type failure struct {
+	at  time.Time
+	err error
 }
 
 // job is one unit that is applied whole or not at all. It may be run twice.
@@ -200,6 +210,9 @@ func (w *writer) transact(batch []*job) error {
 	err := w.try(batch, false)
 	if errors.Is(err, errHalfDone) {
 		err = w.try(batch, true)
+	}
+	if err != nil {
+		w.failed.Store(&failure{time.Now(), err})
 	}
 	return err
 }
