@@ -404,3 +404,18 @@ func TestExtrasHoldNoAddress(t *testing.T) {
 		w.stop()
 	})
 }
+
+// What expires now has expired (spec §8.1: equality too).
+func TestExpiryIsLaterThanNow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		for offset, want := range map[time.Duration]string{0: "invalid_field expires_at", time.Millisecond: "<nil>"} {
+			d := ask(func(d doc) { d["expires_at"] = ma2h.FormatTime(time.Now().Add(offset)) })
+			if _, err := w.h.Submit(t.Context(), w.agent(deploybot), d.raw()); codeAndField(err) != want {
+				t.Errorf("%s from now: %v, want %s", offset, err, want)
+			}
+		}
+		w.stop()
+	})
+}
