@@ -419,3 +419,33 @@ func TestExpiryIsLaterThanNow(t *testing.T) {
 		w.stop()
 	})
 }
+
+// A cancel at expires_at itself still counts (spec §8.8), and a poll under the
+// agent's own name wakes as soon as one under the hub's.
+func TestCancelAtExpiryWakesAlias(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.stopOutbox()
+		w.submit(ask(func(d doc) {
+			d["ma2h_version"], d["id"], d["expires_at"] = "0.1", "mine", ma2h.FormatTime(time.Now().Add(30*time.Second))
+		}))
+		start := time.Now()
+		ended := make(chan ma2h.Status, 1)
+		go func() {
+			m, err := w.h.Wait(t.Context(), deploybot, "mine", time.Minute)
+			if err != nil || time.Since(start) != 30*time.Second {
+				t.Errorf("the poll ended after %v, %v", time.Since(start), err)
+			}
+			ended <- m.Status
+		}()
+		time.Sleep(30 * time.Second)
+		if r, err := w.h.Cancel(t.Context(), w.agent(deploybot), "mine"); err != nil || r.Status != ma2h.Cancelled || r.ID != "mine" {
+			t.Errorf("cancel: %+v, %v", r, err)
+		}
+		if s := <-ended; s != ma2h.Cancelled {
+			t.Errorf("the poll says %s", s)
+		}
+		w.stop()
+	})
+}
