@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,5 +85,30 @@ func TestEveryCommandHasExamples(t *testing.T) {
 		if !ok || !strings.Contains(examples, "beckon "+where.Path()) {
 			t.Errorf("beckon %s --help has no example", n.Path())
 		}
+		for line := range strings.Lines(examples) {
+			if line = strings.TrimSpace(line); line != "" {
+				takes(t, line)
+			}
+		}
+	}
+}
+
+// takes fails unless the command line can read what a shell makes of an example.
+func takes(t *testing.T, example string) {
+	t.Helper()
+	line, _, _ := strings.Cut(example, " > ") // nothing is written here
+	c := exec.Command("bash", "-c", `exec 3>&1 >/dev/null 2>&1 </dev/null; beckon() { printf '%s\n' "$@" >&3; }; `+line)
+	c.Dir = t.TempDir()
+	out, err := c.Output()
+	if len(out) == 0 {
+		t.Errorf("%s: the shell calls nothing, %v", example, err)
+		return
+	}
+	k, err := kong.New(&commands{}, kong.Name("beckon"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Parse(strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")); err != nil {
+		t.Errorf("%s: %v", example, err)
 	}
 }

@@ -10,7 +10,7 @@ Examples:
 
     beckon ask "Ship 2.3?" --option ship="Ship now" --option hold=Hold --wait 10m --default hold
     beckon ask "Delete the old cluster?" --confirm --body @plan.md --priority high --wait 1h
-    beckon ask "Why?" --field reason:string! --field severity:low|high --wait 1h --json
+    beckon ask "Why?" --field reason:string! --field 'severity:low|high' --wait 1h --json
     git diff | beckon ask "Merge this?" --confirm --body - --expires 2d
     beckon ask --file envelope.json --wait 10m`
 }

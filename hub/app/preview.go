@@ -62,9 +62,19 @@ func preview(cfg *config.Config, all []hub.Factory, channel string, envelope []b
 	return p.Preview(x.Card)
 }
 
-// PreviewConfig is the config to preview with when there is none: the channels
-// that need no section, and a person for everything.
+// PreviewConfig is the config to preview with when there is none: every channel
+// with stand-ins for what it needs, and a person for everything.
 func PreviewConfig() (*config.Config, error) {
-	const text = "people:\n  you: {name: You}\nroutes:\n  - ask: [you]\n"
-	return config.Parse("preview", []byte(text), channels.All(), func(string) (string, bool) { return "", false })
+	text := "people:\n  you: {name: You}\nroutes:\n  - ask: [you]\n"
+	standIns := map[string]string{"slack": "{bot_token: env:xoxb-preview, app_token: env:xapp-preview}"}
+	var sections strings.Builder
+	for _, f := range channels.All() {
+		if s, ok := standIns[f.Name]; ok {
+			fmt.Fprintf(&sections, "  %s: %s\n", f.Name, s)
+		}
+	}
+	if sections.Len() > 0 {
+		text += "channels:\n" + sections.String()
+	}
+	return config.Parse("preview", []byte(text), channels.All(), func(name string) (string, bool) { return name, true })
 }

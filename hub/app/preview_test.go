@@ -59,6 +59,27 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// TestPreviewWithoutConfig: every channel that has a preview has it also where
+// there is no config.
+func TestPreviewWithoutConfig(t *testing.T) {
+	t.Parallel()
+	const notify = `{"ma2h_version":"0.5","type":"notify","created_at":"2026-12-01T10:00:00Z",
+		"agent":{"id":"bot/x","run_id":"r","runtime":"cli"},"title":"Built"}`
+	for _, f := range channels.All() {
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := PreviewConfig()
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, body, err := Preview(cfg, f.Name, []byte(notify))
+			if !errors.Is(err, ErrNoPreview) && (err != nil || !strings.Contains(string(body), "Built")) {
+				t.Errorf("got %q, %v", body, err)
+			}
+		})
+	}
+}
+
 // TestPreviewOfConfigErrors: what a channel finds wrong comes out.
 func TestPreviewOfConfigErrors(t *testing.T) {
 	t.Parallel()
