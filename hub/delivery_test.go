@@ -193,6 +193,32 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
+// A target that puts us off for ever is given up in the end.
+func TestRetryAfterForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(d *hub.Directory) { d.Routes[2].Post = d.Routes[2].Post[:1] })
+		w.chat.failing(func(hub.PostRequest) error {
+			return &hub.DeliveryError{Code: "rate_limited", Msg: "slow down", After: time.Hour}
+		})
+		id := w.submit(ask(chatty)).Message.ID
+		time.Sleep(23 * time.Hour)
+		synctest.Wait()
+		if s, err := w.h.Inspect(t.Context(), id); err != nil || s.Deliveries[0].State != hub.Pending || s.Deliveries[0].Attempts != 0 {
+			t.Errorf("after 23 h: %+v, %v", s.Deliveries[0], err)
+		}
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if s, err := w.h.Inspect(t.Context(), id); err != nil || s.Deliveries[0].State != hub.Dead {
+			t.Errorf("after 47 h: %+v, %v", s.Deliveries[0], err)
+		}
+		if got := w.kinds(id); got[len(got)-1] != "unreachable" {
+			t.Errorf("history %q", got)
+		}
+		w.stop()
+	})
+}
+
 // Shutdown is not a failed attempt (rule 14): the delivery is pending again,
 // with its attempts as before.
 func TestShutdownIsNoFailure(t *testing.T) {

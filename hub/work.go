@@ -29,6 +29,11 @@ const (
 // waits of [backoff] that is about two hours.
 const MaxAttempts = 12
 
+// maxPatience is how long a delivery may be put off by the other side before
+// that counts as failing: a target that always says "later" must not keep a
+// message from moving on for ever.
+const maxPatience = 24 * time.Hour
+
 // maxAfter bounds how long another side may ask to be left alone: a wild
 // Retry-After must not put a delivery off for years.
 const maxAfter = time.Hour
@@ -212,8 +217,10 @@ func ended(ctx context.Context, d *Delivery, err error) attempt {
 			a.state = Dead
 			return a
 		case de.After > 0:
-			a.after, a.uncounted = min(de.After, maxAfter), true
-			return a
+			a.after, a.uncounted = min(de.After, maxAfter), time.Since(d.CreatedAt) < maxPatience
+			if a.uncounted {
+				return a
+			}
 		}
 	} else if errors.Is(err, context.DeadlineExceeded) {
 		a.code, a.msg, a.maybeSent = codeTimeout, "no answer in time", true
