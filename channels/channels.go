@@ -3,6 +3,7 @@
 package channels
 
 import (
+	"beckon/channels/slack"
 	"beckon/channels/web"
 	"beckon/hub"
 )
@@ -10,6 +11,7 @@ import (
 // All returns the factories of every channel, one line each.
 func All() []hub.Factory {
 	return []hub.Factory{
+		slack.Factory,
 		web.Factory,
 	}
 }

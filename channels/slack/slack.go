@@ -43,8 +43,8 @@ var (
 const slackURL = "https://slack.com/api/"
 
 type section struct {
-	BotToken      hub.Secret `yaml:"bot_token" json:"bot_token" doc:"The app's bot token, xoxb-…" eg:"env:SLACK_BOT_TOKEN"`
-	AppToken      hub.Secret `yaml:"app_token" json:"app_token" doc:"The app-level token, xapp-…, with the scope connections:write. The hub then listens by Socket Mode, which needs no open port." eg:"env:SLACK_APP_TOKEN"`
+	BotToken      hub.Secret `yaml:"bot_token" json:"bot_token" doc:"The app's bot token, which begins with xoxb-." eg:"env:SLACK_BOT_TOKEN"`
+	AppToken      hub.Secret `yaml:"app_token" json:"app_token" doc:"The app-level token, which begins with xapp- and has the scope connections:write. The hub then listens by Socket Mode, which needs no open port." eg:"env:SLACK_APP_TOKEN"`
 	SigningSecret hub.Secret `yaml:"signing_secret" json:"signing_secret" doc:"In the place of app_token: Slack sends what people do to /slack/events below public_url, signed with this." eg:"env:SLACK_SIGNING_SECRET" off:"true"`
 	LookupByEmail bool       `yaml:"lookup_by_email" json:"lookup_by_email" doc:"Whoever has no slack in people is found in Slack by email. Only for a workspace whose addresses can be trusted." eg:"true" off:"true"`
 	APIURL        string     `yaml:"api_url" json:"api_url" doc:"Another Slack on this machine, for tests and demos." eg:"http://127.0.0.1:8425/api/" off:"true"`

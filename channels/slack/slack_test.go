@@ -262,6 +262,20 @@ func TestCheckLive(t *testing.T) {
 	}
 }
 
+// TestCheckOffline: a machine without a way to Slack can check a config, and
+// says what it could not test.
+func TestCheckOffline(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, workspace(), nil)
+	w.slack.Close()
+	for _, live := range []bool{false, true} {
+		findings := w.ch.Check(t.Context(), live)
+		if len(findings) == 0 || findings[0].OK == live || !strings.Contains(fmt.Sprint(findings), "can't be reached") {
+			t.Errorf("live %v: found %+v", live, findings)
+		}
+	}
+}
+
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	wait := func(ctx context.Context) error { <-ctx.Done(); return nil }
