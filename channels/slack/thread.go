@@ -48,12 +48,15 @@ func (in *inbound) checkToken(ctx context.Context) error {
 }
 
 // moved remembers that a conversation has another id now, as happens when a
-// private one is shared. Copies keep the name that they had.
+// private one is shared: copies go to the new one, and those that stand keep the
+// name that they had.
 func (in *inbound) moved(ctx context.Context, from, to string) error {
 	if from == "" || to == "" {
 		return nil
 	}
-	return in.desk.State().PutState(ctx, Name, "moved:"+to, from)
+	in.c.places.changed(ctx, from, to)
+	in.c.places.put(ctx, "was:"+to, from)
+	return nil
 }
 
 // posting finds a copy by its name; nil when it is none of the hub's.
@@ -66,11 +69,11 @@ func (in *inbound) posting(ctx context.Context, ref string) (*hub.Posting, error
 	if !ok {
 		return nil, nil
 	}
-	from, err := in.desk.State().GetState(ctx, Name, "moved:"+channel)
-	if err != nil || from == "" {
-		return nil, err
+	was := in.c.places.get(ctx, "was:"+channel)
+	if was.ID == "" {
+		return nil, nil
 	}
-	p, err = in.desk.FindPosting(ctx, Name, from+"/"+ts)
+	p, err = in.desk.FindPosting(ctx, Name, was.ID+"/"+ts)
 	if errors.Is(err, hub.ErrNotFound) {
 		return nil, nil
 	}
