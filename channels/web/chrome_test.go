@@ -182,8 +182,11 @@ func withScheme(scheme string) chromedp.Action[chromedp.Void] {
 }
 
 // withoutJS turns scripts off, as far as the page goes.
-func withoutJS() chromedp.Action[chromedp.Void] {
-	return tell(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+func withoutJS() chromedp.Action[chromedp.Void] { return scripts(false) }
+
+// scripts lets the pages that are opened from now on run scripts, or not.
+func scripts(on bool) chromedp.Action[chromedp.Void] {
+	return tell(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
 }
 
 // until waits for a script's expression to become true.

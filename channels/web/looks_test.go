@@ -38,6 +38,15 @@ func TestAccessible(t *testing.T) {
 			looks(serve(t), win, func(what string) { win.axe(string(source), what) })
 		})
 	}
+	t.Run("without JavaScript", func(t *testing.T) {
+		win := open(t, browser, "nojs", 360, withoutJS())
+		looks(serve(t), win, func(what string) {
+			// The page has been drawn without its scripts; axe itself needs them.
+			win.run(scripts(true))
+			win.axe(string(source), what)
+			win.run(scripts(false))
+		})
+	})
 }
 
 // looks shows every kind of page to whoever looks.
