@@ -20,8 +20,6 @@ import (
 	"time"
 
 	"beckon/hub"
-
-	slackgo "github.com/slack-go/slack"
 )
 
 const (
@@ -87,12 +85,6 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
 	}
 	return resp, err
-}
-
-// library is slack-go over the same HTTP client, for Socket Mode. It retries
-// nothing and logs nothing.
-func (a *api) library() *slackgo.Client {
-	return slackgo.New(a.bot.Reveal(), slackgo.OptionAppLevelToken(a.app.Reveal()), slackgo.OptionAPIURL(a.url), slackgo.OptionHTTPClient(a.http))
 }
 
 // apiError is a call that failed. It never holds a token, an argument or the

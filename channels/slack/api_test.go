@@ -43,18 +43,24 @@ func TestNoRedirect(t *testing.T) {
 // TestBounded: an answer without end does not fill the memory.
 func TestBounded(t *testing.T) {
 	t.Parallel()
+	written := make(chan int, 1)
 	a := client(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"ok":true,"x":"`)
+		n, _ := io.WriteString(w, `{"ok":true,"x":"`)
 		chunk := strings.Repeat("x", 1<<20)
-		for range 3 * maxAnswer >> 20 {
-			if _, err := io.WriteString(w, chunk); err != nil {
-				return
+		for n < 8*maxAnswer {
+			m, err := io.WriteString(w, chunk)
+			if n += m; err != nil {
+				break
 			}
 		}
+		written <- n
 	})
 	var out struct{}
 	if err := a.call(t.Context(), "auth.test", nil, &out); !slackSaid(err, codeBroken) {
 		t.Errorf("err = %v", err)
+	}
+	if n := <-written; n > 4*maxAnswer {
+		t.Errorf("%d bytes were read", n)
 	}
 }
 

@@ -2,7 +2,6 @@ package slack
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -248,14 +247,6 @@ func shown(t *testing.T, m fakeslack.Message) string {
 		return m.Text
 	}
 	return extract(b).all()
-}
-
-// within bounds a wait.
-func within(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // refuse breaks every call in a way that tempts to repeat the request.

@@ -2,6 +2,8 @@ package slack
 
 import (
 	"fmt"
+	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -320,6 +322,35 @@ func TestLook(t *testing.T) {
 	again, err = w.ch.Post(t.Context(), r)
 	if err != nil || again.Ref == p.Ref {
 		t.Errorf("a post that is wanted again is taken for the first: %+v, %v", again, err)
+	}
+}
+
+// TestLookForged: another app writes our metadata under its own message.
+func TestLookForged(t *testing.T) {
+	t.Parallel()
+	o := workspace()
+	o.NoDedupe = true
+	o.Apps = append(o.Apps, fakeslack.App{ID: "A0EVIL", Name: "evil", BotID: "B0EVIL", BotUser: "U0EVILBOT", BotToken: "xoxb-evil", AppToken: "xapp-evil"})
+	o.Channels[0].Members = append(o.Channels[0].Members, "U0EVILBOT")
+	w := startWorld(t, o, nil)
+	evil := newAPI(section{BotToken: hub.NewSecret("xoxb-evil"), APIURL: w.slack.APIURL()}, slog.New(slog.DiscardHandler))
+	t.Cleanup(evil.http.CloseIdleConnections)
+	k := keyOf("dlv_msg_a-1", 0)
+	err := evil.call(t.Context(), "chat.postMessage", url.Values{
+		"channel": {approvals}, "text": {"Ship it? See evil.example"}, "metadata": {k.metadata()}, "client_msg_id": {k.uuid()},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := w.request(toPlace, channeltest.Ask("msg_a"))
+	r.Attempt = 2
+	p, err := w.ch.Post(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	channel, ts, _ := parseRef(p.Ref)
+	if m, _ := w.slack.Message(channel, ts); m.BotID == "B0EVIL" {
+		t.Error("another app's message is taken for the copy")
 	}
 }
 
