@@ -283,9 +283,9 @@ func TestThreadReplies(t *testing.T) {
 			}
 		}
 		o.open(id)
-		o.write("bob", c, "<@"+o.slack.App().BotUser+"> 2\nAfter lunch & <coffee>, see https://example.com/a?b=1&c=2")
+		o.write("bob", c, "<@"+o.slack.App().BotUser+"> 2\nTea & <coffee> are ready, see https://example.com/a?b=1&c=2")
 		d := o.detail(id, ma2h.Answered)
-		if string(d.Value) != `"hold"` || d.Actor != "human:bob" || d.Comment != "After lunch & <coffee>, see https://example.com/a?b=1&c=2" {
+		if string(d.Value) != `"hold"` || d.Actor != "human:bob" || d.Comment != "Tea & <coffee> are ready, see https://example.com/a?b=1&c=2" {
 			t.Errorf("got %s by %s: %q", d.Value, d.Actor, d.Comment)
 		}
 		o.told("bob", "Recorded: Hold for review")

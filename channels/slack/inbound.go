@@ -22,8 +22,11 @@ const (
 	deedLife = 90 * time.Second
 	// stopWithin is how long the end waits for what has begun.
 	stopWithin = 10 * time.Second
+	// startWithin is how long something waits for the hub to listen, or for others
+	// to be done with.
+	startWithin = time.Second
 	// maxDeeds bounds what is handled at once; more wait in Slack's hands.
-	maxDeeds = 512
+	maxDeeds = 2048
 	// tellLife is how long what was told is remembered: Slack repeats an event
 	// within six minutes. https://docs.slack.dev/apis/events-api/#retries
 	tellLife = 15 * time.Minute
@@ -52,16 +55,19 @@ type inbound struct {
 
 	mu   sync.Mutex
 	life context.Context // of the deeds; nil while nothing listens
+	up   chan struct{}   // closed when something listens
 	work sync.WaitGroup
 
-	heard atomic.Int64 // Unix milliseconds of the last proof of life
-	ill   trouble
+	beat, deaf time.Duration // of a socket: [pingEvery], [deafAfter]
+	heard      atomic.Int64  // Unix milliseconds of the last proof of life
+	ill        trouble
 }
 
 func newInbound(c *Channel) *inbound {
 	return &inbound{
 		c: c, desk: c.desk, log: c.log, told: recent{life: tellLife, most: 20_000},
 		ticks: latest{at: map[string]int{}}, homes: newHomes(), slots: make(chan struct{}, maxDeeds),
+		beat: pingEvery, deaf: deafAfter, up: make(chan struct{}),
 	}
 }
 
@@ -72,16 +78,18 @@ func (in *inbound) listen(ctx context.Context) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	in.mu.Lock()
 	in.life = life
+	close(in.up)
 	in.mu.Unlock()
 	defer func() {
 		in.mu.Lock()
-		in.life = nil
+		in.life, in.up = nil, make(chan struct{})
 		in.mu.Unlock()
 		patience := time.AfterFunc(stopWithin, end)
 		in.work.Wait()
 		patience.Stop()
 		end()
 	}()
+	in.begin(ctx, func(ctx context.Context) { _, _ = in.whois(ctx, slackActor{}) }) // who the hub is, before anybody waits for it
 	if in.c.conf.AppToken.IsZero() {
 		<-ctx.Done()
 		return nil
@@ -90,8 +98,18 @@ func (in *inbound) listen(ctx context.Context) error {
 }
 
 // begin runs f as a deed of its own, which listen waits for; false when nothing
-// listens any more.
+// listens. A request that comes while the hub is starting waits a moment.
 func (in *inbound) begin(ctx context.Context, f func(context.Context)) bool {
+	ctx, cancel := context.WithTimeout(ctx, startWithin)
+	defer cancel()
+	in.mu.Lock()
+	up := in.up
+	in.mu.Unlock()
+	select {
+	case <-up:
+	case <-ctx.Done():
+		return false
+	}
 	select {
 	case in.slots <- struct{}{}:
 	case <-ctx.Done():

@@ -210,7 +210,7 @@ func (s *socket) alive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.told {
-		_ = s.conn.SetReadDeadline(time.Now().Add(deafAfter))
+		_ = s.conn.SetReadDeadline(time.Now().Add(s.in.deaf))
 	}
 }
 
@@ -283,7 +283,7 @@ func endOf(err error) string {
 
 // ping asks for a sign of life: not every Slack pings by itself.
 func (s *socket) ping(done <-chan struct{}) {
-	t := time.NewTicker(pingEvery)
+	t := time.NewTicker(s.in.beat)
 	defer t.Stop()
 	for {
 		select {

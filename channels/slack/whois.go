@@ -18,7 +18,15 @@ type somebody struct {
 // never by a name. A stranger from another company's workspace, who sees the
 // buttons of a shared channel too, is nobody here.
 // https://docs.slack.dev/apis/slack-connect/
-func (in *inbound) whois(ctx context.Context, actor slackActor) (somebody, error) {
+func (in *inbound) whois(ctx context.Context, actor slackActor) (s somebody, err error) {
+	err = in.keepTrying(ctx, func(ctx context.Context) error {
+		s, err = in.lookUp(ctx, actor)
+		return err
+	})
+	return s, err
+}
+
+func (in *inbound) lookUp(ctx context.Context, actor slackActor) (somebody, error) {
 	me, err := in.c.api.whoami(ctx)
 	if err != nil {
 		return somebody{}, err
