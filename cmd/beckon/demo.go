@@ -26,6 +26,7 @@ import (
 type demoCmd struct {
 	Keep           string `help:"Keep the database and the key in this folder, and go on from there the next time." placeholder:"DIR"`
 	Listen         string `help:"Listen here; otherwise on 127.0.0.1:8420, or a free port if that is taken." placeholder:"HOST:PORT"`
+	Slack          bool   `help:"Post to a make-believe Slack as well, with a page where you click."`
 	AnswersTimeout span   `help:"End with exit code 6 if not everything is answered within this time." placeholder:"SPAN"`
 }
 
@@ -52,6 +53,9 @@ routes:
 `
 
 func (d *demoCmd) Run(ctx context.Context, sh *shell) (err error) {
+	if d.Slack && d.Keep != "" {
+		return usage("--slack goes without --keep: the make-believe Slack keeps nothing")
+	}
 	dir, remove, err := d.folder()
 	if err != nil {
 		return err
@@ -61,8 +65,16 @@ func (d *demoCmd) Run(ctx context.Context, sh *shell) (err error) {
 	if err != nil {
 		return err
 	}
+	var fake *demoSlack
+	if d.Slack {
+		if fake, err = startDemoSlack(); err != nil {
+			return errors.Join(err, l.Close())
+		}
+		defer fake.Close()
+		sh.say("A make-believe Slack is here; what you answer there counts as well:\n\n    %s\n", fake.page())
+	}
 	token := hub.NewToken()
-	cfg, err := makeDemoConfig(l.Addr().String(), filepath.Join(dir, "beckon.db"), token)
+	cfg, err := makeDemoConfig(l.Addr().String(), filepath.Join(dir, "beckon.db"), token, fake)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -170,10 +182,13 @@ func (d *demoCmd) listener() (net.Listener, error) {
 	return l, nil
 }
 
-func makeDemoConfig(listen, store, token string) (*config.Config, error) {
+func makeDemoConfig(listen, store, token string, fake *demoSlack) (*config.Config, error) {
 	sum := hub.HashToken(token)
-	text := fmt.Sprintf(demoConfig, listen, store, hex.EncodeToString(sum[:]))
-	cfg, err := config.Parse("demo", []byte(text), channels.All(), os.LookupEnv)
+	text, env := fmt.Sprintf(demoConfig, listen, store, hex.EncodeToString(sum[:])), os.LookupEnv
+	if fake != nil {
+		text, env = fmt.Sprintf(demoSlackConfig, listen, store, hex.EncodeToString(sum[:]), fake.APIURL()), fake.env
+	}
+	cfg, err := config.Parse("demo", []byte(text), channels.All(), env)
 	if err != nil {
 		return nil, err
 	}

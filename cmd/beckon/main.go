@@ -88,6 +88,7 @@ type commands struct {
 	Events     eventsCmd     `cmd:"" group:"For operators:" help:"Show the history of a message, and whether it was changed."`
 	Stats      statsCmd      `cmd:"" group:"For operators:" help:"Show what the hub holds and does now."`
 	Backup     backupCmd     `cmd:"" group:"For operators:" help:"Copy the database, also of a running hub."`
+	Slack      slackCmd      `cmd:"" group:"For operators:" help:"Set up Slack."`
 	Preview    previewCmd    `cmd:"" group:"For operators:" help:"Show what a message would look like in a channel."`
 
 	Config     configCmd     `cmd:"" group:"More:" help:"Explain the keys of the config."`
