@@ -15,4 +15,13 @@
 //
 // A control's action_id says what it does, for which message and which option
 // (see [action]); it is a name and carries no authority. The hub decides.
+//
+// What people do comes in by Socket Mode or as signed requests, and both end in
+// [inbound.receive]. It is acknowledged when the hub has recorded it, or after two
+// seconds, when Slack's patience ends; what came of it is then said in private.
+// The receipt's key is the act as Slack names it (who, which copy, which control,
+// when), so that an act that Slack sends again has no second effect. Whoever is
+// not in the directory, or comes from another company's workspace, is refused in
+// private and told what to do. A failure of the hub is said as well: nothing that
+// a person did goes without a word.
 package slack

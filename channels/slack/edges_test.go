@@ -334,7 +334,8 @@ func TestNewFieldBreaksNoClick(t *testing.T) {
 	o.signed("application/x-www-form-urlencoded", url.Values{"payload": {fmt.Sprintf(
 		`{"type":"block_actions","user":{"id":%q,"team_id":"T0HUBTEAM1","name":{"new":1}},"team":"T0HUBTEAM1","enterprise":[],"state":7,"message":[{}],
 		"container":{"type":"message","channel_id":%q,"message_ts":%q,"is_ephemeral":"no"},"actions":[{"type":"button","action_id":%q,"action_ts":"1.2","selected_options":{}}]}`,
-		aliceUser, c.Channel, c.TS, action{Kind: kindAnswer, MessageID: id, Option: 3}.id())}}.Encode(), 0)
+		aliceUser, c.Channel, c.TS, action{Kind: kindAnswer, MessageID: id, Option: 3}.id(),
+	)}}.Encode(), 0)
 	if d := o.detail(id, ma2h.Answered); string(d.Value) != `"abort"` {
 		t.Errorf("got %s", d.Value)
 	}
@@ -423,7 +424,8 @@ func TestResponseURLGoesToSlackOnly(t *testing.T) {
 	id, c := o.ask(shipAsk(nil))
 	o.signed("application/x-www-form-urlencoded", url.Values{"payload": {fmt.Sprintf(
 		`{"type":"block_actions","user":{"id":%q,"team_id":"T0HUBTEAM1"},"response_url":%q,"container":{"channel_id":%q,"message_ts":%q},"actions":[{"action_id":%q,"action_ts":"1.2"}]}`,
-		aliceUser, evil.URL, c.Channel, c.TS, action{Kind: kindAnswer, MessageID: id, Option: 3}.id())}}.Encode(), 0)
+		aliceUser, evil.URL, c.Channel, c.TS, action{Kind: kindAnswer, MessageID: id, Option: 3}.id(),
+	)}}.Encode(), 0)
 	o.told("alice", "Recorded: Abort")
 	if called.Load() {
 		t.Error("a stranger's URL was called")

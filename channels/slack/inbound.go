@@ -135,7 +135,6 @@ func (in *inbound) begin(ctx context.Context, f func(context.Context)) bool {
 type deed struct {
 	transport string // "socket" or "http", for the evidence
 	kind      string
-	retry     int // how often Slack has sent it before, as it says
 
 	mu    sync.Mutex
 	acked bool
@@ -178,9 +177,10 @@ func (d *deed) giveUp() {
 var errNotListening = errors.New("the hub does not listen to Slack now")
 
 // receive handles one thing and returns what to acknowledge it with, nil for
-// nothing, within [ackWithin]. What takes longer goes on.
+// nothing, within [ackWithin]. What takes longer goes on. retry is how often
+// Slack says that it has sent this before; nothing is dropped for it.
 func (in *inbound) receive(ctx context.Context, transport, kind string, retry int, raw []byte) (payload any, err error) {
-	d := &deed{transport: transport, kind: kind, retry: retry, ack: make(chan any, 1)}
+	d := &deed{transport: transport, kind: kind, ack: make(chan any, 1)}
 	began := in.begin(ctx, func(ctx context.Context) {
 		defer d.reply(nil)
 		defer func() {
@@ -189,7 +189,7 @@ func (in *inbound) receive(ctx context.Context, transport, kind string, retry in
 			}
 		}()
 		if err := in.handle(ctx, d, raw); err != nil && ctx.Err() == nil {
-			in.log.Warn("something from Slack was not handled in full", "kind", kind, "transport", transport, "err", err)
+			in.log.Warn("something from Slack was not handled in full", "kind", kind, "transport", transport, "retry", retry, "err", err)
 		}
 	})
 	if !began {

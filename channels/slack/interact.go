@@ -197,7 +197,7 @@ const tickSettle = 1200 * time.Millisecond
 func (in *inbound) tick(ctx context.Context, d *deed, at spot, k *clicked, who *hub.Person, r hub.Receipt) error {
 	newest, end := in.ticks.next(k.action.MessageID)
 	defer end()
-	out, c, err := in.saveTicks(ctx, k, who, r)
+	out, err := in.saveTicks(ctx, k, who, r)
 	d.reply(nil)
 	switch {
 	case err != nil:
@@ -207,23 +207,22 @@ func (in *inbound) tick(ctx context.Context, d *deed, at spot, k *clicked, who *
 	case out.Repeated || at.own || k.copy == "" || !sleep(ctx, tickSettle) || !newest():
 		return nil
 	}
-	return in.showTicks(ctx, at.channel+"/"+k.copy, c.MessageID, who)
+	return in.showTicks(ctx, at.channel+"/"+k.copy, k.action.MessageID, who)
 }
 
 // saveTicks saves one at a time: a group of boxes is a part of the whole list.
-func (in *inbound) saveTicks(ctx context.Context, k *clicked, who *hub.Person, r hub.Receipt) (hub.Outcome, *hub.Card, error) {
+func (in *inbound) saveTicks(ctx context.Context, k *clicked, who *hub.Person, r hub.Receipt) (hub.Outcome, error) {
 	in.saving.Lock()
 	defer in.saving.Unlock()
 	c, err := in.card(ctx, k.action.MessageID, who)
 	if err != nil {
-		return hub.Outcome{}, nil, err
+		return hub.Outcome{}, err
 	}
 	a := hub.Answer{MessageID: k.action.MessageID, Actor: who.Actor(), Verb: hub.VerbTick, Receipt: r}
 	if c != nil {
 		a.Checklist = tickChecklist(c, k.action.Option, k.value.chosenValues())
 	}
-	out, err := in.record(ctx, a)
-	return out, c, err
+	return in.record(ctx, a)
 }
 
 // showTicks updates the copy with what is ticked now. When the message ended
@@ -238,12 +237,13 @@ func (in *inbound) showTicks(ctx context.Context, ref, messageID string, who *hu
 		if err != nil || c == nil || try == 1 && c.Status == ma2h.Open {
 			return err
 		}
-		shown := *c
 		if p.Target.Person != who.ID { // as everybody sees it
-			shown.Reader, shown.MayAnswer = nil, false
+			shared := *c
+			shared.Reader, shared.MayAnswer = nil, false
+			c = &shared
 		}
-		req := hub.UpdateRequest{DeliveryID: "tick/" + messageID, Attempt: int(c.Revision), Posting: *p, Card: &shown, Person: shown.Reader}
-		if err := in.keepTrying(ctx, func(ctx context.Context) error { return in.c.Update(ctx, req) }); err != nil {
+		req := hub.UpdateRequest{DeliveryID: "tick-" + messageID, Attempt: int(c.Revision), Posting: *p, Card: c, Person: c.Reader}
+		if err := in.update(ctx, req); err != nil {
 			return fmt.Errorf("show ticks: %w", err)
 		}
 		if c.Status != ma2h.Open {
@@ -251,4 +251,15 @@ func (in *inbound) showTicks(ctx context.Context, ref, messageID string, who *hu
 		}
 	}
 	return nil
+}
+
+// update updates a copy, and waits for its turn.
+func (in *inbound) update(ctx context.Context, r hub.UpdateRequest) error {
+	for try := 1; ; try++ {
+		err := in.c.Update(ctx, r)
+		de, ok := errors.AsType[*hub.DeliveryError](err)
+		if err == nil || !ok || de.Permanent || try == 2*tellTries || !sleep(ctx, max(de.After, tellPause)) {
+			return err
+		}
+	}
 }

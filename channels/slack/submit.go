@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
@@ -122,16 +125,20 @@ func (f *form) errors(ctx context.Context, at map[string]string) error {
 			inputs[b.BlockID], last = true, b.BlockID
 		}
 	}
-	placed, words := map[string]string{}, ""
-	for block, msg := range at {
+	placed, words, size := map[string]string{}, "", 0
+	for _, block := range slices.Sorted(maps.Keys(at)) {
+		msg := at[block]
 		if !inputs[block] {
 			block = last
+		}
+		if size += len(msg) + len(block) + 20; size > maxAck/2 {
+			break // the others show when these are mended
 		}
 		if placed[block] != "" {
 			msg = placed[block] + " " + msg
 		}
 		placed[block] = msg
-		words += " " + msg + "."
+		words += " " + strings.TrimSuffix(msg, ".") + "."
 	}
 	if last == "" {
 		return f.say(ctx, "Nothing has been recorded."+words)

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/url"
@@ -93,6 +94,7 @@ func (in *inbound) ways(at spot, what remark) []func(context.Context) error {
 			return in.c.api.respond(ctx, at.responseURL, m)
 		})
 	}
+	once := keyOf("note-"+rand.Text(), 0).uuid() // so that a note that did arrive is not posted again
 	post := func(method, channel, thread, user string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			args, err := content(what.text, what.blocks)
@@ -102,6 +104,8 @@ func (in *inbound) ways(at spot, what remark) []func(context.Context) error {
 			args.Set("channel", channel)
 			if user != "" {
 				args.Set("user", user)
+			} else {
+				args.Set("client_msg_id", once)
 			}
 			if thread != "" {
 				args.Set("thread_ts", thread)

@@ -108,6 +108,8 @@ func (in *inbound) message(ctx context.Context, d *deed, m *slackEvent) error {
 	case err != nil:
 		d.reply(nil)
 		return errors.Join(err, in.tell(ctx, at, remarkText(sayReplyAgain)))
+	case p == nil && m.Kind == "im":
+		return in.direct(ctx, d, at, m) // below something of their own
 	case p == nil:
 		return nil
 	case p.MessageID == "":

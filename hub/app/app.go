@@ -119,7 +119,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 	a.cfg.Store(cfg)
 	a.registry.MustRegister(
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&stateCollector{store: a.store, box: a.box, timeout: 5 * time.Second},
+		&stateCollector{store: a.store, box: a.box, runners: func() []*runner { return a.runners }, timeout: 5 * time.Second},
 	)
 	a.serve(cfg, o.Version)
 	return a, nil

@@ -120,23 +120,29 @@ func (r *runner) set(problem string) {
 	r.problem = problem
 }
 
+// age is how long ago the channel last had proof that it hears anybody; false
+// when it can't tell.
+func (r *runner) age(now time.Time) (time.Duration, bool) {
+	if r.alive == nil {
+		return 0, false
+	}
+	last, _ := r.alive()
+	return max(now.Sub(last), 0), !last.IsZero()
+}
+
 // check says how the loop is: the failure that ended it, else what the channel
 // itself says.
 func (r *runner) check(now time.Time) admin.Check {
 	r.mu.Lock()
 	c := admin.Check{Name: r.name, LastSeconds: -1, Problem: r.problem}
 	r.mu.Unlock()
-	if r.alive != nil {
-		last, problem := r.alive()
-		if c.Problem == "" {
-			c.Problem = problem
-		}
-		if !last.IsZero() {
-			age := max(now.Sub(last), 0)
-			c.LastSeconds = int64(age.Seconds())
-			if age > deafAfter && c.Problem == "" {
-				c.Problem = "no sign of life for " + age.Round(time.Second).String()
-			}
+	if c.Problem == "" && r.alive != nil {
+		_, c.Problem = r.alive()
+	}
+	if age, ok := r.age(now); ok {
+		c.LastSeconds = int64(age.Seconds())
+		if age > deafAfter && c.Problem == "" {
+			c.Problem = "no sign of life for " + age.Round(time.Second).String()
 		}
 	}
 	c.OK = c.Problem == ""
@@ -180,6 +186,7 @@ func (a *App) stats(ctx context.Context) (*admin.Stats, error) {
 type stateCollector struct {
 	store   *store.Store
 	box     *outbox.Outbox
+	runners func() []*runner
 	timeout time.Duration
 }
 
@@ -187,7 +194,7 @@ var (
 	openDesc    = prometheus.NewDesc("beckon_messages_open", "Messages that wait for an answer.", []string{"type"}, nil)
 	laneDesc    = prometheus.NewDesc("beckon_deliveries", "Deliveries that are not done, by lane and state.", []string{"lane", "state"}, nil)
 	overdueDesc = prometheus.NewDesc("beckon_deliveries_overdue_seconds", "How long the oldest pending delivery of a lane is overdue.", []string{"lane"}, nil)
-	aliveDesc   = prometheus.NewDesc("beckon_loop_age_seconds", "Age of a lane's last proof of life.", []string{"lane"}, nil)
+	aliveDesc   = prometheus.NewDesc("beckon_loop_age_seconds", "Age of the last proof of life of a lane, or of a channel's listening.", []string{"lane"}, nil)
 )
 
 func (c *stateCollector) Describe(ch chan<- *prometheus.Desc) {
@@ -200,6 +207,11 @@ func (c *stateCollector) Collect(ch chan<- prometheus.Metric) {
 	now := time.Now()
 	for _, l := range c.box.Health() {
 		ch <- prometheus.MustNewConstMetric(aliveDesc, prometheus.GaugeValue, l.Age(now).Seconds(), l.Lane)
+	}
+	for _, r := range c.runners() {
+		if age, ok := r.age(now); ok {
+			ch <- prometheus.MustNewConstMetric(aliveDesc, prometheus.GaugeValue, age.Seconds(), r.name+" listening")
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
