@@ -80,7 +80,7 @@ type HTTPHandler interface {
 }
 
 // Checker is a channel that can say whether it is set up right. Live may send
-// a test message to nobody but the operator.
+// a test message to nobody but the operator, unless it takes it back at once.
 type Checker interface {
 	Check(ctx context.Context, live bool) []Finding
 }

@@ -13,6 +13,14 @@
 // whole one click away. Should Slack refuse the blocks all the same,
 // [renderPlain] says everything that matters in text alone.
 //
+// Sending waits for its turn (see [queue]): Slack takes about one message a second in
+// a conversation. What became of a copy goes first, then asks, then notifies; what
+// can't go soon is given back to the outbox. A post whose end nobody saw is looked for in
+// the conversation before it is made again, by metadata that names the delivery.
+// Errors that only a person can mend say what to do and are final, so that the next
+// target gets the message; a copy that can't be changed any more gets a follow-up in its
+// thread.
+//
 // A control's action_id says what it does, for which message and which option
 // (see [action]); it is a name and carries no authority. The hub decides.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"sync"
@@ -44,13 +45,17 @@ type places struct {
 	api   *api
 	state hub.StateStore
 
-	mu    sync.Mutex // also makes one scan do for all who want it
+	scanning chan struct{} // holds a token: one scan does for all who want it
+
+	mu    sync.Mutex
 	names map[string]string
 	until time.Time // names holds
 }
 
 func newPlaces(a *api, s hub.StateStore) *places {
-	return &places{api: a, state: s, names: map[string]string{}}
+	p := &places{api: a, state: s, names: map[string]string{}, scanning: make(chan struct{}, 1)}
+	p.scanning <- struct{}{}
+	return p
 }
 
 // kept is what the hub keeps of a conversation.
@@ -103,42 +108,62 @@ func (p *places) channel(ctx context.Context, name string) (place, error) {
 // scan looks for a name among the channels that the app is in; "" when it is not
 // there, or the app may not look.
 func (p *places) scan(ctx context.Context, name string) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if time.Now().Before(p.until) {
-		return p.names[name], nil
+	select {
+	case <-p.scanning:
+		defer func() { p.scanning <- struct{}{} }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("slack: look for a channel: %w", ctx.Err())
+	}
+	if id, ok := p.scanned(name); ok {
+		return id, nil
 	}
 	names := map[string]string{}
+	life := scanLife
 	cursor := ""
 	for range scanPages {
-		var out struct {
-			Channels []struct {
-				ID   string `json:"id"`
-				Name string `json:"name"`
-			} `json:"channels"`
-			Metadata struct {
-				Next string `json:"next_cursor"`
-			} `json:"response_metadata"`
-		}
-		err := p.api.call(ctx, "users.conversations", url.Values{
-			"types": {"public_channel,private_channel"}, "exclude_archived": {"true"}, "limit": {itoa(scanPage)}, "cursor": {cursor},
-		}, &out)
+		next, err := p.page(ctx, cursor, names)
 		if slackSaid(err, "missing_scope", "not_allowed_token_type") {
-			p.names, p.until = names, time.Now().Add(noScan)
-			return "", nil
+			life = noScan
+			break
 		}
 		if err != nil {
 			return "", err
 		}
-		for _, c := range out.Channels {
-			names["#"+c.Name] = c.ID
-		}
-		if cursor = out.Metadata.Next; cursor == "" {
+		if cursor = next; cursor == "" {
 			break
 		}
 	}
-	p.names, p.until = names, time.Now().Add(scanLife)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.names, p.until = names, time.Now().Add(life)
 	return names[name], nil
+}
+
+// scanned returns what the last scan said, if it still holds.
+func (p *places) scanned(name string) (id string, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.names[name], time.Now().Before(p.until)
+}
+
+// page adds a page of the app's own channels to names.
+func (p *places) page(ctx context.Context, cursor string, names map[string]string) (next string, err error) {
+	var out struct {
+		Channels []struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+		} `json:"channels"`
+		Metadata struct {
+			Next string `json:"next_cursor"`
+		} `json:"response_metadata"`
+	}
+	err = p.api.call(ctx, "users.conversations", url.Values{
+		"types": {"public_channel,private_channel"}, "exclude_archived": {"true"}, "limit": {itoa(scanPage)}, "cursor": {cursor},
+	}, &out)
+	for _, c := range out.Channels {
+		names["#"+c.Name] = c.ID
+	}
+	return out.Metadata.Next, err
 }
 
 // learn keeps the id that Slack named for a place.

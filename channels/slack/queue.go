@@ -210,8 +210,10 @@ func (q *queue) later(t turn, all time.Duration, here bool, waiting *bool) error
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	r := q.rooms[t.room]
-	me := r.tickets[t.id]
+	var me *ticket
+	if r := q.rooms[t.room]; r != nil {
+		me = r.tickets[t.id]
+	}
 	if me == nil { // no room for its ticket
 		after = time.Duration(float64(after) * (0.75 + rand.Float64()/2))
 	} else {

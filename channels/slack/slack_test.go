@@ -199,6 +199,8 @@ func TestCheck(t *testing.T) {
 		d.Routes = []hub.Route{{Post: []hub.Entry{e, {Targets: []hub.Target{{Channel: "email", Person: "bob"}}}}}}
 		return d
 	}
+	nameless := routes("@alice")
+	nameless.People["alice"].Slack = ""
 	tests := []struct {
 		name string
 		dir  *hub.Directory
@@ -209,6 +211,7 @@ func TestCheck(t *testing.T) {
 		{"targets", routes("#open-door", "C0OPENED01", "C0ARCHIVE1", "#secret-out", "C0NOWHERE1"), nil, []string{
 			"channel #open-door: /invite @hub", "channel C0OPENED01: /invite", "channel C0ARCHIVE1: archived", "channel #secret-out: /invite", "channel C0NOWHERE1: finds no",
 		}},
+		{"nobody to find", nameless, nil, []string{"direct messages to Alice Ng: lookup_by_email is off"}},
 		{"a deactivated account", routes("@alice"), func(w *world) { w.slack.Deactivate("alice") }, []string{"direct messages to Alice Ng: deactivated"}},
 		{"scopes", routes("C0APPROVE1"), func(w *world) {
 			w.slack.SetScopes(w.slack.App().ID, "chat:write", "channels:history")
