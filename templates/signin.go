@@ -16,6 +16,7 @@ type SignInPage struct {
 	Start string      // path that the company login begins at, with a query
 	Links bool        // the hub can send links
 	Who   string      // whom a link was asked for, as it was typed
+	Lost  string      // what somebody had typed, for "lapsed"
 	Was   *hub.Person // who had signed in before, for "switched"
 }
 
@@ -24,6 +25,7 @@ func SignInKinds() []string {
 	return []string{
 		"",         // sign in by one of the ways that there are
 		"expired",  // the same, since the link has run out
+		"lapsed",   // the same, since the sign-in had run out when an answer was sent
 		"sent",     // if there is such a person, a link is on its way
 		"busy",     // too many links were asked for
 		"stale",    // this login was begun elsewhere, or too long ago, or is over
@@ -44,6 +46,7 @@ func sampleSignIns(page Page) []any {
 		}
 		full := p
 		full.Login, full.Start, full.Links, full.Who = "Company login", "/oidc/start?to=/i/msg_1", true, "alice@example.com"
+		full.Lost = "typed"
 		all = append(all, &p, &full)
 	}
 	return all

@@ -133,13 +133,24 @@ func (p *ItemPage) Wanted() []string {
 	return names
 }
 
+// Plain lists the controls whose text may be shown again to whoever sent it.
+func (p *ItemPage) Plain() string {
+	var names []string
+	for _, f := range p.Fields {
+		if !f.Sensitive {
+			names = append(names, f.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
 // Notice is said at the top of the page.
 type Notice struct {
 	Good bool
 	Text string
 	// Kind picks words that the template owns, instead of Text: "recorded",
-	// "saved", "mend" (fields are marked), or "unknown" (nothing is known to be
-	// recorded).
+	// "saved", "mend" (fields are marked), "again" (the sign-in is another one
+	// now), or "unknown" (nothing is known to be recorded).
 	Kind string
 	// Mend leads to the fields that are marked; the label says what is wrong.
 	Mend []Link
@@ -273,6 +284,7 @@ type HistoryLine struct {
 type ProblemPage struct {
 	Page
 	Kind string
+	Item string // path of the message that this was about, if any
 }
 
 // ProblemKinds are the problems that problem.html has words for.

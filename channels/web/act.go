@@ -47,6 +47,40 @@ func (c *Channel) act(verb hub.Verb) func(http.ResponseWriter, *http.Request, *s
 	}
 }
 
+// notYet takes a form that was made for a sign-in that is over. What was typed
+// comes back: to be sent again by whoever has signed in since, else to be
+// copied.
+func (c *Channel) notYet(w http.ResponseWriter, r *http.Request, s *session) {
+	id := r.PathValue("id")
+	if s == nil {
+		c.lapsed(w, r, typedPlainly(r.PostForm))
+		return
+	}
+	p, err := c.item(r, s, id)
+	if err != nil {
+		c.itemError(w, r, err)
+		return
+	}
+	keepTyped(p, r, s.person)
+	p.Notice = &templates.Notice{Kind: "again"}
+	if !p.CanRespond() {
+		p.Notice = &templates.Notice{Text: "Nothing has been recorded: this page was made for an earlier sign-in."}
+	}
+	c.render(w, r, http.StatusForbidden, "item", p)
+}
+
+// typedPlainly collects what was typed where no card tells what is sensitive.
+// The form itself says which fields are not; one that doesn't loses them.
+func typedPlainly(f url.Values) string {
+	var out []string
+	for _, name := range append(strings.Fields(f.Get("plain")), "comment", "reason") {
+		if s := typed(f, name); s != "" && name != "csrf" && name != "nonce" {
+			out = append(out, templates.Text(s))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
 func (c *Channel) showOutcome(w http.ResponseWriter, r *http.Request, s *session, out hub.Outcome) {
 	// Read again: what the hub said may have changed what there is to see.
 	p, err := c.item(r, s, r.PathValue("id"))

@@ -39,16 +39,11 @@ func (c *Channel) page(f http.HandlerFunc) http.Handler {
 
 // form wraps a handler of something that a person sent: it must come from a
 // page of ours, from the sign-in that the page was made for. Whoever fails here
-// is told so, and nothing has happened.
-func (c *Channel) form(f func(http.ResponseWriter, *http.Request, *session)) http.Handler {
+// is told so, and nothing has happened; s is nil for who has not signed in.
+func (c *Channel) form(f, other func(w http.ResponseWriter, r *http.Request, s *session)) http.Handler {
 	return c.page(func(w http.ResponseWriter, r *http.Request) {
 		if !c.sameOrigin(r) {
 			c.problem(http.StatusForbidden, "cross-site")(w, r)
-			return
-		}
-		s := c.session(r, r.PathValue("id"))
-		if s == nil {
-			c.signInPage(w, r)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -64,8 +59,9 @@ func (c *Channel) form(f func(http.ResponseWriter, *http.Request, *session)) htt
 			c.problem(http.StatusRequestEntityTooLarge, "form-large")(w, r)
 			return
 		}
-		if !c.csrfOK(s, r.PostForm.Get("csrf")) {
-			c.problem(http.StatusForbidden, "form-old")(w, r)
+		s := c.session(r, r.PathValue("id"))
+		if s == nil || !c.csrfOK(s, r.PostForm.Get("csrf")) {
+			other(w, r, s)
 			return
 		}
 		f(w, r, s)
@@ -129,7 +125,11 @@ func (c *Channel) render(w http.ResponseWriter, r *http.Request, status int, nam
 func (c *Channel) problem(status int, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := c.session(r, r.PathValue("id"))
-		c.render(w, r, status, "problem", &templates.ProblemPage{Page: c.base(s, r.PathValue("id")), Kind: kind})
+		p := &templates.ProblemPage{Page: c.base(s, r.PathValue("id")), Kind: kind}
+		if id := r.PathValue("id"); kind != "not-found" && validID(id) {
+			p.Item = itemPath(id)
+		}
+		c.render(w, r, status, "problem", p)
 	}
 }
 

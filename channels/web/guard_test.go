@@ -94,9 +94,9 @@ func TestScope(t *testing.T) {
 	// A browser would not even send the cookie elsewhere; somebody else may.
 	v.cookies[0].Path = "/"
 	form := withForm(v.get("/i/"+one).body, url.Values{"option": {"1"}})
-	for _, got := range []reply{v.get("/"), v.get("/i/" + two), v.get("/i/msg_unknown"), v.do("POST", "/i/"+two+"/answer", form)} {
+	for i, got := range []reply{v.get("/"), v.get("/i/" + two), v.get("/i/msg_unknown"), v.do("POST", "/i/"+two+"/answer", form)} {
 		wantStatus(t, got, http.StatusUnauthorized)
-		wantText(t, got, "Sign in by your link", "beckon link NAME")
+		wantText(t, got, []string{"Sign in by your link", "Nothing has been recorded yet"}[i/3], "beckon link NAME")
 		wantNoText(t, got, "Another question", two, "Alice")
 	}
 	if w.message(two).Status != ma2h.Open {
@@ -137,10 +137,10 @@ func TestForgery(t *testing.T) {
 		{"from another site", map[string]string{"Sec-Fetch-Site": "cross-site"}, good, 403, "This came from another site"},
 		{"from a sibling site", map[string]string{"Sec-Fetch-Site": "same-site"}, good, 403, "This came from another site"},
 		{"another origin in an old browser", map[string]string{"Sec-Fetch-Site": "", "Origin": "https://evil.example"}, good, 403, "This came from another site"},
-		{"no token", nil, with("csrf", ""), 403, "This form is too old"},
-		{"somebody else's token", nil, with("csrf", hidden(bob.get("/i/"+id).body).Get("csrf")), 403, "This form is too old"},
+		{"no token", nil, with("csrf", ""), 403, "made for an earlier sign-in"},
+		{"somebody else's token", nil, with("csrf", hidden(bob.get("/i/"+id).body).Get("csrf")), 403, "made for an earlier sign-in"},
 		{"too much", nil, with("comment", strings.Repeat("x", 257<<10)), 413, "That is too much text"},
-		{"no form at all", map[string]string{"Content-Type": "text/plain"}, url.Values{}, 403, "This form is too old"},
+		{"no form at all", map[string]string{"Content-Type": "text/plain"}, url.Values{}, 403, "made for an earlier sign-in"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

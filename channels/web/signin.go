@@ -22,9 +22,9 @@ func (c *Channel) signInRoutes() map[string]http.Handler {
 		"GET /signin":          c.page(c.showSignIn),
 		"POST /signin":         c.page(c.askForLink),
 		"/signin":              c.page(c.notAllowed("GET, HEAD, POST")),
-		"POST /signout":        c.form(c.signOut),
+		"POST /signout":        c.form(c.signOut, c.notSignedOut),
 		"/signout":             c.page(c.notAllowed("POST")),
-		"POST /i/{id}/signout": c.form(c.signOut),
+		"POST /i/{id}/signout": c.form(c.signOut, c.notSignedOut),
 		"/i/{id}/signout":      c.page(c.notAllowed("POST")),
 	}
 	if c.login != nil {
@@ -124,6 +124,26 @@ func (c *Channel) signInPage(w http.ResponseWriter, r *http.Request) {
 		to = itemPath(id)
 	}
 	c.offer(w, r, http.StatusUnauthorized, &templates.SignInPage{To: to})
+}
+
+// lapsed is that page for somebody whose answer was not taken, since they have
+// not signed in any more.
+func (c *Channel) lapsed(w http.ResponseWriter, r *http.Request, lost string) {
+	w.Header().Set("WWW-Authenticate", `Link realm="beckon"`)
+	to := "/"
+	if id := r.PathValue("id"); validID(id) {
+		to = itemPath(id)
+	}
+	c.offer(w, r, http.StatusUnauthorized, &templates.SignInPage{Kind: "lapsed", To: to, Lost: lost})
+}
+
+// notSignedOut takes a sign-out that was made for another sign-in.
+func (c *Channel) notSignedOut(w http.ResponseWriter, r *http.Request, s *session) {
+	if s == nil {
+		c.signInPage(w, r)
+		return
+	}
+	c.problem(http.StatusForbidden, "form-old")(w, r)
 }
 
 // showSignIn is the same page for somebody who looks for it.

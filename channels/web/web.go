@@ -104,7 +104,7 @@ func (c *Channel) Handlers() map[string]http.Handler {
 		"/l/":                       c.page(c.problem(http.StatusNotFound, "not-found")),
 	}
 	for action, verb := range actions {
-		h["POST "+item+"/"+action] = c.form(c.act(verb))
+		h["POST "+item+"/"+action] = c.form(c.act(verb), c.notYet)
 		h[item+"/"+action] = c.page(c.notAllowed("POST"))
 	}
 	for _, p := range []string{"/{$}", "/watch", item, item + "/watch", item + "/part/{n}", "/assets/web.css", "/assets/web.js"} {
