@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,21 +97,23 @@ func (c *Channel) cookieName(whole bool) string {
 
 // signIn starts the session that a link or a login has earned, under an id that
 // nobody had before, and sets its cookie. What reaches one message is sent to
-// that message's page only. Another person's sign-in for the whole list ends;
-// their sign-ins for a message are older, so they lose wherever both are sent.
+// that message's page only. Where another person had signed in for the whole
+// list, all of their sign-ins in this browser end.
 func (c *Channel) signIn(w http.ResponseWriter, r *http.Request, g grant) (now, was *session) {
 	if was = c.session(r, ""); was != nil && was.Person == g.Person {
 		was = nil
 	}
-	if was != nil && g.Message != "" {
-		http.SetCookie(w, c.cookie("", "", -1))
+	at, ended := time.Now().UnixMilli(), c.ended(r)
+	if was != nil {
+		ended = at
+		c.endAll(w, at)
 	}
 	ttl := ListSession
 	if g.Message != "" {
 		ttl = MessageSession
 	}
-	at := time.Now()
-	g.Version, g.Issued, g.Expires, g.ID = grantVersion, at.UnixMilli(), at.Add(ttl).Unix(), newID()
+	g.Version, g.Issued, g.ID = grantVersion, max(at, ended+1), newID()
+	g.Expires = time.UnixMilli(at).Add(ttl).Unix()
 	http.SetCookie(w, c.cookie(g.Message, seal(c.desk.Keys(cookieKeys), g), int(ttl/time.Second)))
 	now = &session{grant: g, person: c.desk.Directory().People[g.Person]}
 	c.log.LogAttrs(r.Context(), slog.LevelInfo, "signed in", slog.String("person", g.Person),
@@ -133,6 +136,7 @@ func (c *Channel) cookie(message, value string, maxAge int) *http.Cookie {
 // message ("" for the list), or nil. Somebody who opens another person's link
 // after their own acts as that person, and the page says who that is.
 func (c *Channel) session(r *http.Request, message string) *session {
+	ended := c.ended(r)
 	var best *session
 	for _, whole := range []bool{true, false} {
 		for _, ck := range r.CookiesNamed(c.cookieName(whole)) {
@@ -141,7 +145,7 @@ func (c *Channel) session(r *http.Request, message string) *session {
 				continue
 			}
 			s := &session{grant: g, person: c.desk.Directory().People[g.Person]}
-			if s.person == nil || !s.reaches(message) || !c.trusts(g) {
+			if s.person == nil || s.Issued <= ended || !s.reaches(message) || !c.trusts(g) {
 				continue
 			}
 			if best == nil || s.Issued > best.Issued {
@@ -158,10 +162,42 @@ func (c *Channel) trusts(g grant) bool {
 	return g.By != byLogin || c.login != nil && c.login.issuer == g.Issuer
 }
 
-// signOut forgets the sign-in in this browser. The session holds no state here,
-// so a stolen cookie would live until it expires; replacing the key ends all.
-func (c *Channel) signOut(w http.ResponseWriter, r *http.Request, _ *session) {
+// endedName names the cookie that says when somebody signed out in this browser.
+// Sign-ins for a message have a path each, which a sign-out elsewhere can't
+// name; so they stay, and what is older than this opens nothing.
+func (c *Channel) endedName() string {
+	if c.secureCookies() {
+		return "__Host-beckon-ended"
+	}
+	return "beckon-ended"
+}
+
+// ended is when every sign-in before ended in this browser, in unix
+// milliseconds; 0 for never. It can only take away, so it is not signed.
+func (c *Channel) ended(r *http.Request) int64 {
+	var last int64
+	for _, ck := range r.CookiesNamed(c.endedName()) {
+		if at, err := strconv.ParseInt(ck.Value, 10, 64); err == nil && at <= time.Now().Add(time.Minute).UnixMilli() { // no clock is exact
+			last = max(last, at)
+		}
+	}
+	return last
+}
+
+// endAll ends every sign-in that this browser has.
+func (c *Channel) endAll(w http.ResponseWriter, at int64) {
 	http.SetCookie(w, c.cookie("", "", -1))
+	ck := c.cookie("", strconv.FormatInt(at, 10), int(MessageSession/time.Second))
+	ck.Name = c.endedName()
+	http.SetCookie(w, ck)
+}
+
+// signOut forgets every sign-in in this browser. The session holds no state
+// here, so a stolen cookie would live until it expires; replacing the key ends
+// all.
+func (c *Channel) signOut(w http.ResponseWriter, r *http.Request, s *session) {
+	// What was issued in this millisecond, or just after, ends as well.
+	c.endAll(w, max(time.Now().UnixMilli(), s.Issued))
 	if id := r.PathValue("id"); id != "" {
 		http.SetCookie(w, c.cookie(id, "", -1))
 	}
