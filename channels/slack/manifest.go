@@ -124,7 +124,7 @@ func manifestOf(o ManifestOptions) appManifest {
 	m.Features.AppHome.Home, m.Features.AppHome.Messages = true, true
 	m.Features.Bot.Name, m.Features.Bot.Online = o.Name, true
 	m.Features.Commands = []slashCommand{{
-		Command: o.Command, URL: o.RequestURL, Description: "What waits for you, or a word to an agent", Hint: "[list | to AGENT TEXT]", Escape: true,
+		Command: o.Command, URL: o.RequestURL, Description: "What waits for you", Hint: "[list | show 2 | help]", Escape: true,
 	}}
 	m.OAuth.Scopes.Bot = Scopes()
 	m.Settings.Events.URL, m.Settings.Events.Bot = o.RequestURL, botEvents()

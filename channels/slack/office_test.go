@@ -31,6 +31,8 @@ const releaseBot = "deploybot/dev-team"
 type office struct {
 	t     testing.TB
 	slack *fakeslack.Server
+	app   fakeslack.App
+	api   string
 	file  string
 	http  *httptest.Server // nil for Socket Mode
 	serve atomic.Pointer[http.ServeMux]
@@ -93,6 +95,7 @@ func newOffice(t testing.TB, opts officeOptions) *office {
 		t.Fatal(err)
 	}
 	t.Cleanup(o.slack.Close)
+	o.app, o.api = o.slack.App(), o.slack.APIURL()
 	if opts.http {
 		o.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if mux := o.serve.Load(); mux != nil {
@@ -130,12 +133,11 @@ func (o *office) start() {
 			return "https://beckon.example.com/l/" + person + "." + id
 		},
 	}, o.dir)
-	a := o.slack.App()
-	conf := section{BotToken: hub.NewSecret(a.BotToken), APIURL: o.slack.APIURL()}
+	conf := section{BotToken: hub.NewSecret(o.app.BotToken), APIURL: o.api}
 	if o.http != nil {
-		conf.SigningSecret = hub.NewSecret(a.SigningSecret)
+		conf.SigningSecret = hub.NewSecret(o.app.SigningSecret)
 	} else {
-		conf.AppToken = hub.NewSecret(a.AppToken)
+		conf.AppToken = hub.NewSecret(o.app.AppToken)
 	}
 	desk := o.h.Desk(Name)
 	if o.wrap != nil {
@@ -172,7 +174,7 @@ func (o *office) start() {
 			t.Errorf("close: %v", err)
 		}
 	})
-	if o.http == nil {
+	if o.http == nil && o.slack != nil {
 		if err := o.slack.WaitSockets(o.ctx(), socketCount); err != nil {
 			t.Fatal(err)
 		}

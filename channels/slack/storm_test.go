@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -63,6 +64,19 @@ func faulty(s *fakeslack.Server, percent int, methods ...string) {
 	}
 }
 
+// flaky loses requests to response URLs on the way there.
+type flaky struct {
+	http.RoundTripper
+	percent int
+}
+
+func (f *flaky) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.URL.Path, "/actions/") && rand.IntN(100) < f.percent {
+		return nil, errors.New("connection reset by peer")
+	}
+	return f.RoundTripper.RoundTrip(r)
+}
+
 // postAll submits asks to the channels of a crowd, and waits for their copies.
 func (o *office) postAll(n int) (ids []string, copies []fakeslack.Message) {
 	o.t.Helper()
@@ -93,6 +107,7 @@ func TestStorm(t *testing.T) {
 			o := newOffice(t, officeOptions{workspace: ws, dir: dir, http: overHTTP})
 			const asks, clicks = 50, 500
 			ids, copies := o.postAll(asks)
+			o.ch.api.http.Transport = &flaky{RoundTripper: o.ch.api.http.Transport, percent: 5}
 			faulty(o.slack, 5, "chat.update", "chat.postEphemeral", "chat.postMessage", "auth.test", "users.info")
 			var wg sync.WaitGroup
 			done := make([]int, len(people)) // clicks by person
@@ -140,6 +155,10 @@ func TestStorm(t *testing.T) {
 				r, l := len(o.heard(name, "Recorded:")), len(o.heard(name, "changed nothing"))
 				if r+l != done[p] {
 					t.Errorf("%s clicked %d times and was told %d outcomes", name, done[p], r+l)
+					for _, m := range append(o.heard(name, "Recorded:"), o.heard(name, "changed nothing")...) {
+						t.Logf("%s %s/%s %q", m.TS, m.Channel, m.ThreadTS, m.Text)
+					}
+					t.Logf("%d notes, %d direct\n%s", len(o.slack.Calls("chat.postEphemeral")), len(o.slack.Calls("chat.postMessage")), o.logs)
 				}
 				recorded, late = recorded+r, late+l
 			}

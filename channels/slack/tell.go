@@ -173,10 +173,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// tellOutcome says what came of an answer, unless it was said before: the same
-// act may come twice.
+// tellOutcome says what came of an act, once: the same act may come twice, and
+// then both hear of the same outcome.
 func (in *inbound) tellOutcome(ctx context.Context, at spot, key string, o hub.Outcome, who *hub.Person) error {
-	if !in.told.first(key) && o.Repeated {
+	if !in.told.first("outcome/" + key) {
 		return nil
 	}
 	what := remarkOf(renderOutcome(o, who))
