@@ -150,6 +150,14 @@ func TestStorm(t *testing.T) {
 					t.Errorf("%s was answered %d times", id, answered)
 				}
 			}
+			_ = waitFor(func() bool { // who is told again after a fault hears a little later
+				n := 0
+				for _, name := range people {
+					n += len(o.heard(name, "Recorded:")) + len(o.heard(name, "changed nothing"))
+				}
+				return n >= clicks
+			})
+			time.Sleep(300 * time.Millisecond)
 			recorded, late := 0, 0
 			for p, name := range people {
 				r, l := len(o.heard(name, "Recorded:")), len(o.heard(name, "changed nothing"))
