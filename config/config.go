@@ -32,6 +32,8 @@ import (
 	"net/netip"
 	"os"
 	"reflect"
+	"syscall"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -117,9 +119,26 @@ func Load(path string, factories []hub.Factory) (*Config, error) {
 	return Parse(path, data, factories, os.LookupEnv)
 }
 
+// patience is how long a pipe in place of a file may keep the hub waiting.
+const patience = 5 * time.Second
+
+// openFile opens a file to be read, and waits for nobody: the hub reads its
+// files again while it runs, and a named pipe that nobody writes to would keep
+// it from everything else. It reads as an empty file.
+func openFile(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.SetReadDeadline(time.Now().Add(patience)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // readFile reads at most one byte more than a config may have.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func KeyFile(path string) (ring hub.KeyRing, created bool, err error) {
 }
 
 func readKeyFile(path string) (hub.KeyRing, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read key file: %w", err)
 	}
@@ -142,7 +142,7 @@ func (c *Config) keys(f *file) {
 }
 
 func privateFile(name string) error {
-	f, err := os.Open(name)
+	f, err := openFile(name)
 	if err != nil {
 		return err
 	}

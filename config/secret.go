@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -47,7 +46,7 @@ func readSecret(ref string, env func(string) (string, bool)) (hub.Secret, error)
 }
 
 func readSecretFile(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return "", err
 	}

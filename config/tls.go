@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -48,7 +47,7 @@ func pair(cert, key []byte) (*tls.Certificate, error) {
 
 // certPEM reads a file that must hold a certificate.
 func certPEM(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := openFile(name)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func certPEM(name string) ([]byte, error) {
 
 // keyPEM reads a file that must hold a key, and that nobody else may read.
 func keyPEM(name string) ([]byte, error) {
-	f, err := os.Open(name)
+	f, err := openFile(name)
 	if err != nil {
 		return nil, err
 	}

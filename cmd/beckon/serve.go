@@ -41,6 +41,11 @@ func (f *configFile) load() (*config.Config, error) {
 	return cfg, err
 }
 
+// runner is what serve needs of [app.App].
+type runner interface {
+	Run(ctx context.Context) error
+}
+
 // stopWithin is how long a stop may take before the process ends anyway.
 const stopWithin = 15 * time.Second
 
@@ -95,21 +100,41 @@ func warn(cfg *config.Config, log *slog.Logger) {
 	}
 }
 
-// serve runs a until ctx ends, and no longer than [stopWithin] after that.
-func serve(ctx context.Context, a *app.App, reload func(), hup <-chan os.Signal) error {
-	done := make(chan error, 1)
+// serve runs a until ctx ends, and no longer than [stopWithin] after that. A
+// reload runs beside it, so that one which hangs, on a file of a disk that does
+// not answer, keeps nobody from stopping the hub.
+func serve(ctx context.Context, a runner, reload func(), hup <-chan os.Signal) error {
+	done, reloaded := make(chan error, 1), make(chan struct{}, 1)
 	go func() { done <- a.Run(ctx) }()
+	busy, again := false, false
+	start := func() {
+		busy = true
+		go func() { reload(); reloaded <- struct{}{} }()
+	}
 	var late <-chan time.Time
 	stopping := ctx.Done()
 	for {
 		select {
 		case err := <-done:
+			if busy {
+				select {
+				case <-reloaded:
+				case <-time.After(time.Second): // it ends with the process
+				}
+			}
 			if err != nil && !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("serve: %w", err)
 			}
 			return nil
 		case <-hup:
-			reload()
+			if again = busy; !busy {
+				start()
+			}
+		case <-reloaded:
+			if busy = false; again {
+				again = false
+				start()
+			}
 		case <-stopping:
 			stopping, late = nil, time.After(stopWithin)
 		case <-late:
