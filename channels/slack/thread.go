@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"beckon/channels/reply"
 	"beckon/hub"
@@ -157,6 +158,9 @@ func (in *inbound) once(ctx context.Context, at spot, m *slackEvent, what remark
 	return in.tell(ctx, at, what)
 }
 
+// maxTerse is how long a text is that may well be meant as an answer, in runes.
+const maxTerse = 40
+
 // reply takes what somebody wrote in the thread of a message.
 func (in *inbound) reply(ctx context.Context, d *deed, at spot, messageID string, m *slackEvent) error {
 	who, err := in.whois(ctx, slackActor{ID: m.User, TeamID: cmp.Or(m.Source, m.Team)})
@@ -174,13 +178,14 @@ func (in *inbound) reply(ctx context.Context, d *deed, at spot, messageID string
 		return errors.Join(err, in.tell(ctx, at, remarkText(sayReplyAgain)))
 	}
 	r := in.receipt(d, who.team, at, "reply", m.Channel+"/"+m.TS)
-	var read reply.Reading
-	if c != nil {
-		read = reply.Read(c, in.plainText(ctx, m.Text))
+	text := in.plainText(ctx, m.Text)
+	if c == nil { // what there is to choose from is not for them, so whether it is an answer can't be told
+		return in.bystander(ctx, d, at, messageID, who.Person, r, utf8.RuneCountInString(text) <= maxTerse)
 	}
+	read := reply.Read(c, text)
 	switch {
-	case c == nil || c.Status != ma2h.Open || !c.MayAnswer:
-		return in.bystander(ctx, d, at, messageID, who.Person, r, c != nil && read.Clear())
+	case c.Status != ma2h.Open || !c.MayAnswer:
+		return in.bystander(ctx, d, at, messageID, who.Person, r, read.Clear())
 	case !read.Clear():
 		d.reply(nil)
 		return in.help(ctx, at, m, c, &read, who.Person)
