@@ -318,11 +318,11 @@ func (d *Directory) readValue(e *ma2h.Envelope, a Answer) (jsontext.Value, []Fie
 	value := a.Value
 	var errs []FieldError
 	if a.Fields != nil {
-		if value, errs = s.value(a.Fields, &redactor{extra: d.Redact}); errs != nil {
-			return nil, errs
-		}
+		value, errs = s.read(a.Fields, &redactor{extra: d.Redact})
+	} else {
+		errs = s.check(value)
 	}
-	if errs = s.check(value); errs != nil {
+	if errs != nil {
 		return nil, errs
 	}
 	if !allowed(e.Request.Permissions, (*ma2h.Permissions).Edit) {

@@ -278,6 +278,27 @@ func (s *flatSchema) value(in map[string]string, r *redactor) (jsontext.Value, [
 	return append(out, '}'), errs
 }
 
+// read is value and check in one: it returns every field that is at fault, so
+// that a form is mended once.
+func (s *flatSchema) read(in map[string]string, r *redactor) (jsontext.Value, []FieldError) {
+	value, errs := s.value(in, r)
+	unread := len(errs) > 0
+	for _, e := range s.check(value) {
+		// Of a field that could not be read, and of the whole without it, the
+		// schema says nothing that a person could act on.
+		known := slices.ContainsFunc(errs, func(had FieldError) bool { return had.Field == e.Field })
+		if unread && (known || e.Field == "value") {
+			continue
+		}
+		errs = append(errs, e)
+	}
+	place := func(e FieldError) int {
+		return slices.IndexFunc(s.fields, func(f Field) bool { return f.Name == e.Field })
+	}
+	slices.SortStableFunc(errs, func(a, b FieldError) int { return place(a) - place(b) })
+	return value, errs
+}
+
 // parse reads what a person typed as the field's JSON value.
 func (f *Field) parse(text string) (v []byte, msg string) {
 	switch f.Type {

@@ -121,15 +121,18 @@ func TestFormValue(t *testing.T) {
 		{"not in the enum", map[string]string{"note": "abc", "risk": "middle"}, "", "risk is not one of the allowed values"},
 		{"not a date", map[string]string{"note": "abc", "day": "2026-02-30"}, "", "day must be a valid date"},
 		{"not a boolean", map[string]string{"note": "abc", "public": "maybe"}, "", "public must be yes or no"},
+		{
+			"all that is wrong",
+			map[string]string{"note": "", "risk": "middle", "users": "1.5", "share": "much", "public": "maybe", "day": "x"},
+			"",
+			"note is required; risk is not one of the allowed values; users must be a whole number; share must be a number, such as 12 or 0.5; public must be yes or no; day must be a valid date",
+		},
 		{"unknown field", map[string]string{"note": "abc", "evil": "1"}, "", "evil is not a field of this form"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			v, errs := s.value(tt.in, &redactor{})
-			if errs == nil {
-				errs = s.check(v)
-			}
+			v, errs := s.read(tt.in, &redactor{})
 			var got []string
 			for _, e := range errs {
 				got = append(got, e.Field+" "+e.Msg)
