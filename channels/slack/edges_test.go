@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,16 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/gorilla/websocket"
-
-	"beckon/channels/channeltest"
 	"beckon/channels/slack/fakeslack"
 	"beckon/hub"
 	"beckon/hub/ma2h"
@@ -430,104 +424,4 @@ func TestResponseURLGoesToSlackOnly(t *testing.T) {
 	if called.Load() {
 		t.Error("a stranger's URL was called")
 	}
-}
-
-// TestSamples: every sample of what Slack sends decodes to what it says.
-func TestSamples(t *testing.T) {
-	t.Parallel()
-	shared := os.Getenv("BECKON_SHARED")
-	if shared == "" {
-		t.Skip("BECKON_SHARED is not set: it names the folder with the samples of Slack's payloads")
-	}
-	dir := filepath.Join(shared, "data", "slack-samples")
-	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
-	if err != nil || len(files) < 20 {
-		t.Fatalf("%d samples, %v", len(files), err)
-	}
-	desk := channeltest.NewDesk(channeltest.Directory())
-	w := startWorld(t, workspace(), desk)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- w.ch.Run(ctx) }()
-	defer func() { cancel(); <-done }()
-	if err := w.slack.WaitSockets(t.Context(), socketCount); err != nil {
-		t.Fatal(err)
-	}
-	take := func(name, kind string, raw []byte) {
-		if _, err := w.ch.inbound.receive(ctx, "test", kind, 0, raw); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for _, file := range files {
-		name := filepath.Base(file)
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch {
-		case strings.HasPrefix(name, "event."):
-			var e eventEnvelope
-			if err := json.Unmarshal(raw, &e); err != nil || e.Type == "" || e.Type == "event_callback" && (e.Event.Type == "" || e.TeamID == "" || e.EventID == "") {
-				t.Errorf("%s: %v, %+v", name, err, e)
-			}
-			if typed := typedByPerson(&e.Event); typed != strings.Contains(name, "reply") && !strings.Contains(name, "broadcast") && !strings.Contains(name, "mention") {
-				t.Errorf("%s: written by a person: %v", name, typed)
-			}
-			take(name, kindEvent, raw)
-		case strings.HasPrefix(name, "block_actions."), strings.HasPrefix(name, "view_") && !strings.Contains(name, "response"):
-			var p interaction
-			if err := json.Unmarshal(raw, &p); err != nil || p.User.ID == "" || p.User.TeamID == "" || len(p.Actions) == 0 && p.View == nil {
-				t.Errorf("%s: %v, %+v", name, err, p)
-			}
-			for _, a := range p.Actions {
-				var v controlValue
-				if err := json.Unmarshal(a, &v); err != nil || v.ActionID == "" || v.ActionTS == "" {
-					t.Errorf("%s: %v, %+v", name, err, v)
-				}
-			}
-			take(name, kindInteraction, raw)
-		}
-	}
-	frames, err := os.ReadFile(filepath.Join(dir, "socket_mode_frames.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for l := range bytes.Lines(frames) {
-		var f frame
-		if err := json.Unmarshal(l, &f); err != nil || f.Type == "" || f.Type == "disconnect" && f.Reason == "" || f.Payload != nil && f.EnvelopeID == "" {
-			t.Errorf("%s: %v", l, err)
-		}
-		if f.Payload != nil {
-			take(f.EnvelopeID, f.Type, f.Payload)
-		}
-	}
-	if s := w.logs.String(); strings.Contains(s, "panicked") || strings.Contains(s, "JSON") {
-		t.Errorf("a sample was not taken:\n%s", s)
-	}
-}
-
-// deafServer is a Slack whose sockets say hello and nothing more, and hear
-// nothing.
-func deafServer(t *testing.T, dials *atomic.Int32) *httptest.Server {
-	t.Helper()
-	var s *httptest.Server
-	end := make(chan struct{})
-	up := websocket.Upgrader{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/api/apps.connections.open", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, `{"ok":true,"url":"ws%s/link"}`, strings.TrimPrefix(s.URL, "http"))
-	})
-	mux.HandleFunc("/link", func(w http.ResponseWriter, r *http.Request) {
-		conn, err := up.Upgrade(w, r, nil)
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		dials.Add(1)
-		_ = conn.WriteJSON(map[string]any{"type": "hello", "num_connections": 1})
-		<-end
-	})
-	s = httptest.NewServer(mux)
-	t.Cleanup(func() { close(end); s.Close() })
-	return s
 }

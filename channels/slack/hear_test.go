@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"beckon/channels/channeltest"
 	"beckon/channels/slack/fakeslack"
@@ -116,6 +120,32 @@ func TestOneSocketIsEnough(t *testing.T) {
 	if s := ill.String(); s != "revoked" {
 		t.Errorf("a token that was revoked: %q", s)
 	}
+}
+
+// deafServer is a Slack whose sockets say hello and nothing more, and hear
+// nothing.
+func deafServer(t *testing.T, dials *atomic.Int32) *httptest.Server {
+	t.Helper()
+	var s *httptest.Server
+	end := make(chan struct{})
+	up := websocket.Upgrader{}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/apps.connections.open", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"ok":true,"url":"ws%s/link"}`, strings.TrimPrefix(s.URL, "http"))
+	})
+	mux.HandleFunc("/link", func(w http.ResponseWriter, r *http.Request) {
+		conn, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		dials.Add(1)
+		_ = conn.WriteJSON(map[string]any{"type": "hello", "num_connections": 1})
+		<-end
+	})
+	s = httptest.NewServer(mux)
+	t.Cleanup(func() { close(end); s.Close() })
+	return s
 }
 
 // TestDeafSocket: slack-go#1125, python-slack-sdk#1701: a connection that is open

@@ -23,7 +23,8 @@ func TestEveryPathHasTheSameDoor(t *testing.T) {
 			`{"type":"view_submission","user":{"id":%q,"team_id":"T0HUBTEAM1"},"view":{"id":%q,"hash":"1.a","type":"modal","callback_id":%q,"private_metadata":%q,
 			"blocks":[{"type":"input","block_id":"choice"},{"type":"input","block_id":"comment"}],
 			"state":{"values":{"choice":{"x":{"type":"radio_buttons","selected_option":{"value":"1"}}}}}}}`,
-			user, view, action{Kind: kindForm, MessageID: id}.id(), origin{MessageID: id}.encode())}}.Encode(), 0))
+			user, view, action{Kind: kindForm, MessageID: id}.id(), origin{MessageID: id}.encode(),
+		)}}.Encode(), 0))
 	}
 	if s := form(bobUser, "V1"); !strings.Contains(s, "Only Alice Ng can answer this") {
 		t.Errorf("a form of somebody who may not: %s", s)
@@ -112,7 +113,8 @@ func TestOldButton(t *testing.T) {
 	for i, a := range []string{"answer:0", "b0:answer:1:" + id, "b1:nuke:1:" + id, ""} {
 		o.signed("application/x-www-form-urlencoded", url.Values{"payload": {fmt.Sprintf(
 			`{"type":"block_actions","user":{"id":%q,"team_id":"T0HUBTEAM1"},"container":{"type":"message","channel_id":%q,"message_ts":%q},"actions":[{"action_id":%q,"action_ts":"1.%d"}]}`,
-			aliceUser, c.Channel, c.TS, a, i)}}.Encode(), 0)
+			aliceUser, c.Channel, c.TS, a, i,
+		)}}.Encode(), 0)
 	}
 	o.toldTimes("alice", "no longer understand this button", 4)
 	o.open(id)
