@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"beckon/channels/channeltest"
@@ -33,10 +34,13 @@ func TestSamples(t *testing.T) {
 	if err := w.slack.WaitSockets(t.Context(), socketCount); err != nil {
 		t.Fatal(err)
 	}
+	var wg sync.WaitGroup
 	take := func(name, kind string, raw []byte) {
-		if _, err := w.ch.inbound.receive(ctx, "test", kind, 0, raw); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		wg.Go(func() {
+			if _, err := w.ch.inbound.receive(ctx, "test", kind, 0, raw); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
 	}
 	for _, file := range files {
 		name := filepath.Base(file)
@@ -81,6 +85,7 @@ func TestSamples(t *testing.T) {
 			take(f.EnvelopeID, f.Type, f.Payload)
 		}
 	}
+	wg.Wait()
 	if s := w.logs.String(); strings.Contains(s, "panicked") || strings.Contains(s, "JSON") {
 		t.Errorf("a sample was not taken:\n%s", s)
 	}
