@@ -279,31 +279,35 @@ func TestHomePages(t *testing.T) {
 	o := newOffice(t, officeOptions{dir: func(d *hub.Directory) {
 		d.Routes = []hub.Route{{Name: "page", Ask: []string{"alice"}}}
 	}})
-	var ids []string
 	for i := range homeItems + 3 {
-		ids = append(ids, o.submit(shipAsk(func(e envelope) { e["title"] = fmt.Sprintf("Number %d.", i) })))
+		o.submit(shipAsk(func(e envelope) { e["title"] = fmt.Sprintf("Number %d.", i) }))
+	}
+	shows := func(n int) fakeslack.View {
+		t.Helper()
+		v, err := o.slack.WaitView(o.ctx(), "alice", func(v fakeslack.View) bool { return strings.Count(fmt.Sprint(v.Blocks), "Number ") == n })
+		if err != nil {
+			t.Fatalf("no page with %d messages: %v\n%s", n, err, o.logs)
+		}
+		return v
+	}
+	turn := func(v fakeslack.View, label string) {
+		t.Helper()
+		if _, err := o.person("alice").ClickView(o.ctx(), v.ID, label, fakeslack.ByLabel()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	o.person("alice").OpenHome()
-	v, err := o.slack.WaitView(o.ctx(), "alice", func(v fakeslack.View) bool { return strings.Contains(fmt.Sprint(v.Blocks), "Number 32.") })
-	if err != nil {
-		t.Fatal(err)
+	first := shows(homeItems)
+	turn(first, "More")
+	second := shows(3)
+	for i := range homeItems + 3 {
+		title := fmt.Sprintf("Number %d.", i)
+		if strings.Contains(fmt.Sprint(first.Blocks), title) == strings.Contains(fmt.Sprint(second.Blocks), title) {
+			t.Errorf("%s is on both pages, or on none", title)
+		}
 	}
-	if _, err := o.person("alice").ClickView(o.ctx(), v.ID, action{Kind: kindHome, MessageID: ids[3]}.id()); err != nil {
-		t.Fatal(err)
-	}
-	v, err = o.slack.WaitView(o.ctx(), "alice", func(v fakeslack.View) bool {
-		s := fmt.Sprint(v.Blocks)
-		return strings.Contains(s, "Number 2.") && !strings.Contains(s, "Number 3.") && strings.Contains(s, "Newest")
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.person("alice").ClickView(o.ctx(), v.ID, action{Kind: kindHome}.id()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := o.slack.WaitView(o.ctx(), "alice", func(v fakeslack.View) bool { return strings.Contains(fmt.Sprint(v.Blocks), "Number 32.") }); err != nil {
-		t.Fatal(err)
-	}
+	turn(second, "Newest")
+	shows(homeItems)
 }
 
 // TestCommand: list, show, help; each in private.
