@@ -49,7 +49,7 @@ func TestReadmeBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	fences := regexp.MustCompile("(?m)^```[a-z]+$").FindAll(text, -1)
-	marked := regexp.MustCompile("<!-- (commands|build|try|config|install|operate) -->\n```[a-z]+\n").FindAll(text, -1)
+	marked := regexp.MustCompile("<!-- (commands|build|try|config|slack|install|operate) -->\n```[a-z]+\n").FindAll(text, -1)
 	if len(fences) != len(marked) {
 		t.Errorf("%d blocks, of which %d are marked to be run", len(fences), len(marked))
 	}
