@@ -333,12 +333,13 @@ func (s *Server) richHTML(v any) template.HTML {
 		inner, _ := e["elements"].([]any)
 		switch e["type"] {
 		case "rich_text_list":
-			tag := "ul"
+			tag, start := "ul", ""
 			if e["style"] == "ordered" {
-				tag = "ol"
+				skipped, _ := asInt(e["offset"])
+				tag, start = "ol", fmt.Sprintf(` start="%d"`, skipped+1)
 			}
 			indent, _ := asInt(e["indent"])
-			fmt.Fprintf(&b, `<%s class="indent%d">`, tag, indent)
+			fmt.Fprintf(&b, `<%s class="indent%d"%s>`, tag, indent, start)
 			for _, item := range asObjects(inner) {
 				l, _ := item["elements"].([]any)
 				fmt.Fprintf(&b, "<li>%s</li>", s.runsHTML(l))
