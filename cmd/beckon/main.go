@@ -24,6 +24,8 @@ import (
 	"strings"
 	"syscall"
 
+	"beckon/templates"
+
 	"github.com/alecthomas/kong"
 )
 
@@ -46,9 +48,10 @@ type shell struct {
 	colour  bool // out takes colour
 }
 
-// say writes a line to a person.
+// say writes to a person. Much of it quotes what others chose, also whoever
+// answers in place of the hub, and none of that may command the terminal.
 func (sh *shell) say(format string, args ...any) {
-	fmt.Fprintf(sh.err, format+"\n", args...)
+	fmt.Fprintln(sh.err, templates.Text(fmt.Sprintf(format, args...)))
 }
 
 // print writes a line of the result.
