@@ -102,7 +102,7 @@ func New(baseURL, token, agentID string, opts ...Option) (*Client, error) {
 	u, err := url.Parse(strings.TrimRight(baseURL, "/"))
 	switch {
 	case err != nil:
-		return nil, &UsageError{Msg: "the hub's URL is not a URL"} // err would repeat it, with a password
+		return nil, &UsageError{Msg: "the hub's URL must be like https://beckon.example.com"} // err would repeat it, with a password
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return nil, &UsageError{Msg: fmt.Sprintf("the hub's URL must be like https://beckon.example.com, not %q", u.Redacted())}
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
@@ -123,6 +123,7 @@ func (c *Client) AgentID() string { return c.agentID }
 func NewKey() string { return rand.Text() }
 
 func loopback(host string) bool {
+	host = strings.ToLower(host)
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
 		return true
 	}
