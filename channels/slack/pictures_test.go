@@ -179,12 +179,16 @@ func (a *album) shot(place, name string) {
 		for (const e of document.querySelectorAll('.veil')) { e.style.position = 'absolute'; e.style.placeItems = 'start center'; e.style.bottom = 'auto'; e.style.minHeight = '100vh'; }
 		for (const e of document.querySelectorAll('dialog header,dialog footer')) e.style.position = 'static';
 		document.documentElement.scrollWidth - document.documentElement.clientWidth`
+	ctx, cancel := context.WithTimeout(a.browser, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate(a.slack.URL()+"/as/"+aliceUser+"/"+place)); err != nil {
+		a.t.Fatal(err)
+	}
 	for _, size := range []struct {
 		name  string
 		width int64
 	}{{"wide", 1280}, {"phone", 400}} {
-		ctx, cancel := context.WithTimeout(a.browser, time.Minute)
-		if err := chromedp.Do(ctx, chromedp.EmulateViewport(size.width, 780), chromedp.Navigate(a.slack.URL()+"/as/"+aliceUser+"/"+place)); err != nil {
+		if err := chromedp.Do(ctx, chromedp.EmulateViewport(size.width, 780)); err != nil {
 			a.t.Fatal(err)
 		}
 		over, err := chromedp.Run(ctx, chromedp.Evaluate[int](unroll))
@@ -203,11 +207,10 @@ func (a *album) shot(place, name string) {
 				a.t.Fatal(err)
 			}
 		}
-		// A page that learns news would load itself anew just when it is left.
-		if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-			a.t.Fatal(err)
-		}
-		cancel()
+	}
+	// A page that learns news would load itself anew just when it is left.
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		a.t.Fatal(err)
 	}
 }
 
