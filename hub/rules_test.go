@@ -137,6 +137,7 @@ func (l *leaving) Apply(ctx context.Context, c *hub.Change) error {
 func TestCallerLeavesDuringCommit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(d *hub.Directory) { d.Limits.OpenMessages = 2 })
+	w.stopOutbox() // nobody else changes the messages
 	s := &leaving{Store: w.s}
 	n := &told{}
 	h := hub.New(hub.Options{Store: s, Notifier: n, Outbox: outboxFunc(func() { n.dues++ })}, w.h.Directory())

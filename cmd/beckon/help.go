@@ -203,3 +203,12 @@ Examples:
     beckon init
     beckon init /etc/beckon --person alice --name "Alice Ng" --agent deploybot/dev-team`
 }
+
+func (*slackManifestCmd) Help() string {
+	return `The manifest asks for what the hub uses and no more. Without --request-url the app uses Socket Mode, which needs no public address.
+
+Examples:
+
+    beckon slack manifest > manifest.json
+    beckon slack manifest --request-url https://beckon.example.com/slack/events`
+}
