@@ -31,6 +31,9 @@ func Limit(c *hub.Card) []Piece {
 	if c.Type == ma2h.Task {
 		verb = "do it by "
 	}
+	if c.Hidden { // it may have a default all the same
+		return []Piece{{Text: verb}, {At: c.ExpiresAt}}
+	}
 	return []Piece{{Text: verb}, {At: c.ExpiresAt}, {Text: ", then:"}, {Text: Then(c), Strong: true}}
 }
 

@@ -45,6 +45,7 @@ func TestPieces(t *testing.T) {
 	}{
 		{"limit", open(func(*hub.Card) {}), "answer by " + when + ", then:*Hold*"},
 		{"limit of a task", open(func(c *hub.Card) { c.Type, c.OnExpire = ma2h.Task, "" }), "do it by " + when + ", then:*it expires, not done*"},
+		{"limit of a hidden one, whose default is not said", open(func(c *hub.Card) { c.Hidden, c.OnExpire = true, "" }), "answer by " + when},
 		{"no limit", open(func(c *hub.Card) { c.ExpiresAt = time.Time{} }), "no deadline"},
 		{"not open", open(func(c *hub.Card) { c.Status = ma2h.Delivered }), ""},
 		{"answered", by(func(*hub.Decision) {}), "*✓ Hold* — Alice Ng, " + when + ", by e-mail"},

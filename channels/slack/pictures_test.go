@@ -23,6 +23,7 @@ import (
 // of the fake Slack, wide and as on a phone: nothing may stick out sideways. When
 // BECKON_SHOTS names a folder, pictures are kept there.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	album := newAlbum(t)
 	docs := goldens(t)
 	for name, channel := range map[string]string{
