@@ -10,7 +10,13 @@ import (
 	"beckon/channels/slack/fakeslack"
 )
 
-// TestReadmeSlack sets Slack up as the README says, in a Slack on this machine.
+// slackSymptoms are the rows of the table of symptoms that need a Slack.
+func slackSymptoms() []string {
+	return []string{"invite it with /invite", "Slack does not take the bot token"}
+}
+
+// TestReadmeSlack sets Slack up as the README says, in a Slack on this
+// machine, and then spoils it in the ways that it explains.
 func TestReadmeSlack(t *testing.T) {
 	t.Parallel()
 	parts := blocks(t, "slack")
@@ -37,6 +43,26 @@ func TestReadmeSlack(t *testing.T) {
 	p.wait(t)
 	p.await(t, `test message to #approvals, posted and deleted`)
 	p.await(t, `direct messages to Alice Ng`)
+
+	env[1] += "-revoked"
+	check := parts[2] + "exit 0\n"
+	p = start(t, dir, env, check)
+	p.wait(t)
+	out := p.text()
+	env[1] = "SLACK_BOT_TOKEN=" + a.BotToken
+	s.Kick("C0APPROVE1", a.BotUser)
+	p = start(t, dir, env, check)
+	p.wait(t)
+	out += p.text()
+	for _, symptom := range slackSymptoms() {
+		if !strings.Contains(out, symptom) {
+			t.Errorf("%q is not seen in\n%s", symptom, out)
+		}
+		if !strings.Contains(readme(t), "| `"+symptom+"` |") {
+			t.Errorf("the README does not explain %q", symptom)
+		}
+	}
+
 	b, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)
