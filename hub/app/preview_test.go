@@ -24,17 +24,26 @@ func (billboard) Preview(c *hub.Card) (contentType string, body []byte, err erro
 	return "text/plain", fmt.Appendf(nil, "%s\n%d options, hidden %t", c.Title, len(c.Options), c.Hidden), nil
 }
 
+// mute is a channel without a preview.
+type mute struct{}
+
+func (mute) Post(context.Context, hub.PostRequest) (hub.Posted, error) {
+	return hub.Posted{}, errors.New("a preview posts nothing")
+}
+
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	all := append(channels.All(),
 		hub.Factory{Name: "billboard", New: func(hub.Section, hub.Desk) hub.Channel { return billboard{} }, Implicit: true, People: true},
+		hub.Factory{Name: "mute", New: func(hub.Section, hub.Desk) hub.Channel { return mute{} }, Implicit: true, People: true},
 		hub.Factory{Name: "paid", New: func(hub.Section, hub.Desk) hub.Channel { return billboard{} }})
 	const ask = `{"ma2h_version":"0.5","type":"ask","created_at":"2026-12-01T10:00:00Z","idempotency_key":"k",
 		"agent":{"id":"bot/x","run_id":"r","runtime":"cli"},"title":"Ship it?","request":{"mode":"confirm"}%s}`
 	tests := []struct{ name, channel, envelope, want string }{
 		{"an ask", "billboard", fmt.Sprintf(ask, ""), "Ship it?\n2 options, hidden false"},
 		{"sensitive", "billboard", fmt.Sprintf(ask, `,"sensitive":true`), "Ship it?\n0 options, hidden true"},
-		{"a channel without", "web", fmt.Sprintf(ask, ""), "channel web has no preview"},
+		{"the page", "web", fmt.Sprintf(ask, ""), `>Ship it?</h1>`},
+		{"a channel without", "mute", fmt.Sprintf(ask, ""), "channel mute has no preview"},
 		{"a channel that the config lacks", "paid", fmt.Sprintf(ask, ""), "channel paid is not in the config"},
 		{"no such channel", "fax", fmt.Sprintf(ask, ""), `there is no channel "fax" (there are: `},
 		{"what the hub would refuse", "billboard", fmt.Sprintf(ask, `,"expires_at":"2001-01-01T00:00:00Z"`), "is not later than now"},
