@@ -96,8 +96,10 @@ func TestReadmeTry(t *testing.T) {
 	}
 	p.await(t, `(?m)^yes$`)
 	p.await(t, `(?m)^alice: Yes$`)
+	// The script ends the hub as soon as it has the answer, perhaps before the
+	// page that follows it; what the script prints tells whether it was taken.
 	if err := browse(link, "Ship 2.3?", "answer", url.Values{"option": {"2"}}); err != nil {
-		t.Fatal(err)
+		t.Log(err)
 	}
 	p.wait(t)
 	p.await(t, `"resolution":"answered","response":\{"value":"hold"`)
