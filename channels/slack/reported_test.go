@@ -315,7 +315,7 @@ func TestLibraryIsForBlocksOnly(t *testing.T) {
 // form goes out as an object that Slack takes, however much is wrong.
 func TestObjectionsFitTheAcknowledgement(t *testing.T) {
 	t.Parallel()
-	for _, letter := range []string{"x", "語"} {
+	for _, letter := range []string{"x", "語", "<", `\`} {
 		at, view := map[string]string{}, &viewPayload{}
 		for i := range 90 {
 			at[fieldBlock(i)] = strings.Repeat(letter, 300)

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -131,7 +132,12 @@ func (f *form) errors(ctx context.Context, at map[string]string) error {
 		if !inputs[block] {
 			block = last
 		}
-		if size += len(msg) + len(block) + 20; size > maxAck/2 {
+		// As it will be written: "<" takes six bytes there.
+		written, err := json.Marshal(msg)
+		if err != nil {
+			return err
+		}
+		if size += len(written) + len(block) + 20; size > maxAck/2 {
 			break // the others show when these are mended
 		}
 		if placed[block] != "" {
