@@ -193,6 +193,28 @@ func TestRetryAfter(t *testing.T) {
 	})
 }
 
+// A post that is put off while the message ends is dropped there and then.
+func TestPutOffAndEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		w.chat.gate = make(chan struct{})
+		w.chat.failing(func(hub.PostRequest) error {
+			return &hub.DeliveryError{Code: "rate_limited", Msg: "slow down", After: time.Hour}
+		})
+		id := w.submit(ask(chatty)).Message.ID
+		synctest.Wait() // the post is under way
+		w.answer(hub.Answer{MessageID: id, Option: 1})
+		close(w.chat.gate)
+		synctest.Wait()
+		s, err := w.h.Inspect(t.Context(), id)
+		if err != nil || s.Deliveries[0].State != hub.Dropped || s.Deliveries[0].LastCode != "not_wanted" {
+			t.Errorf("%+v, %v", s.Deliveries[0], err)
+		}
+		w.stop()
+	})
+}
+
 // A target that puts us off for ever is given up in the end.
 func TestRetryAfterForEver(t *testing.T) {
 	t.Parallel()

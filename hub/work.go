@@ -248,7 +248,10 @@ func (h *Hub) recordAttempt(ctx context.Context, d *Delivery, a attempt) error {
 			Seq: d.Seq, N: d.Attempts, State: a.state, Due: c.At.Add(a.after), Code: a.code, Error: cut(a.msg),
 			MaybeSent: a.maybeSent || (d.MaybeSent && a.state == Pending), Uncounted: a.uncounted,
 		}
-		cur.State = a.state
+		if c.Finish.State == Pending && endedMeanwhile(m, d) && !c.Finish.MaybeSent {
+			c.Finish.State, c.Finish.Code = Dropped, codeNotWanted
+		}
+		cur.State = c.Finish.State
 		var err error
 		switch {
 		case a.expire && m.Status == ma2h.Open:
@@ -284,6 +287,12 @@ func (h *Hub) recordAttempt(ctx context.Context, d *Delivery, a attempt) error {
 func (h *Hub) tellUnreached(messageID string) {
 	h.observer.Unreachable()
 	h.log.Error("a message reaches nobody", "message", messageID)
+}
+
+// endedMeanwhile reports whether a message ended while an attempt to post or
+// remind was under way, so that there is nothing left to try again.
+func endedMeanwhile(m *Message, d *Delivery) bool {
+	return (d.Kind == KindPost || d.Kind == KindRemind) && m.Envelope.Type != ma2h.Notify && m.Status != ma2h.Open
 }
 
 // recordPosting writes down a copy that stands. If the message ended in the

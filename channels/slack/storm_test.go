@@ -118,7 +118,9 @@ func TestStorm(t *testing.T) {
 						k := i * 7 % asks
 						a := action{Kind: kindAnswer, MessageID: ids[k], Option: 1 + i%3}
 						_, err := o.person(people[p]).Click(o.ctx(), copies[k].Channel, copies[k].TS, a.id(), fakeslack.Stale(copies[k]))
-						if err != nil {
+						// A busy machine may be too slow for Slack's three seconds; Slack
+						// sends the click again then.
+						if err != nil && !errors.Is(err, fakeslack.ErrNoAck) {
 							t.Errorf("click: %v", err)
 						}
 					})
