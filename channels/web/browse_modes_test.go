@@ -29,7 +29,7 @@ func TestBrowserExpired(t *testing.T) {
 				"confirm": {"request": map[string]any{"mode": "confirm", "default_on_expire": "deny"}},
 				"task":    task(),
 			} {
-				fields["title"], fields["expires_at"] = "Runs out: "+name, soon(1500*time.Millisecond)
+				fields["title"], fields["expires_at"] = "Runs out: "+name, soon(5*time.Second)
 				id := w.submit(fields)
 				win.run(chromedp.Navigate(w.dir.ReviewURL(id)))
 				win.want("Runs out: " + name)

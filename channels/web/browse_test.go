@@ -120,12 +120,12 @@ func declineAll(w *world, win *window) {
 func refusedAll(w *world, win *window) {
 	win.t.Helper()
 	// Nothing tells this page of the end: a stream is closed to it.
-	late := w.submit(map[string]any{"title": "One that runs out", "expires_at": soon(1500 * time.Millisecond)})
+	late := w.submit(map[string]any{"title": "One that runs out", "expires_at": soon(5 * time.Second)})
 	win.run(chromedp.Navigate(w.dir.ReviewURL(late)))
 	win.want("then: Hold for review")
 	win.deafen()
 	win.typeIn("#comment", "Ship it.")
-	time.Sleep(1600 * time.Millisecond)
+	time.Sleep(5100 * time.Millisecond)
 	win.click(`button[name=option][value="1"]`)
 	win.want("nobody answered. Hold for review was applied.", "Your click changed nothing.", "What you had typed, not recorded")
 	win.ended(w, late, ma2h.Expired)
