@@ -73,6 +73,8 @@ func (h *Hub) Work(ctx context.Context, d Delivery) error {
 		done = h.tryPost(ctx, dir, s, &d)
 	case KindUpdate, KindRemind:
 		done = h.tryUpdate(ctx, dir, s, &d)
+	case KindTell:
+		done = h.tryTell(ctx, dir, s, &d)
 	default:
 		done = attempt{state: Dead, code: codeNoChannel, msg: "this hub has nothing that does a " + string(d.Kind)}
 	}
