@@ -73,6 +73,8 @@ func (h *Hub) Work(ctx context.Context, d Delivery) error {
 		done = h.tryPost(ctx, dir, s, &d)
 	case KindUpdate, KindRemind:
 		done = h.tryUpdate(ctx, dir, s, &d)
+	case KindCallback:
+		done = h.tryPush(ctx, dir, s, &d)
 	default:
 		done = attempt{state: Dead, code: codeNoChannel, msg: "this hub has nothing that does a " + string(d.Kind)}
 	}
@@ -96,6 +98,7 @@ type attempt struct {
 	uncounted bool
 	expire    bool
 	posted    *Posted
+	pushed    bool
 }
 
 func (h *Hub) tryExpire(s *Snapshot) attempt {
