@@ -71,6 +71,7 @@ type routeFile struct {
 	Match     *matchFile          `yaml:"match" doc:"Which messages it takes: all that is said must match. In a pattern * stands for any letters but /, ? for one, [a-z] for one of those. Each key takes one value or a list, of which one must match."`
 	Ask       []string            `yaml:"ask,single" doc:"Who may answer, people and teams, unless the message names others. Left out: only the agent that sent the message." eg:"[oncall]"`
 	Resolvers string              `yaml:"resolvers" doc:"submitter holds this route to the letter of MA2H, as resolvers does for all." eg:"submitter" off:"true"`
+	OnAway    string              `yaml:"on_away" doc:"escalate: when an automatic reply says that somebody is away, the next entry of post goes at once." eg:"escalate" off:"true"`
 	Post      []map[string]scalar `yaml:"post" doc:"Where it goes: a channel with a person, a team (each member gets a copy) or a place of the channel. after makes an entry wait so long, and it goes out only if the message is still open; it does not wait when all before it have failed." eg:"\n- web: alice\n- {web: oncall, after: 10m}"`
 }
 

@@ -89,6 +89,17 @@ func (r *router) route(p path, in *routeFile, submitter bool) hub.Route {
 	default:
 		r.errorf(p.key("resolvers"), "must be submitter, or left out%s", hint(in.Resolvers, []string{"submitter"}))
 	}
+	r.notEmpty(p.key("on_away"), in.OnAway)
+	switch in.OnAway {
+	case "":
+	case "escalate":
+		out.OnAway = true
+		if len(in.Post) == 1 {
+			r.warnf(p.key("on_away"), "has no effect: post has no further entry to go to")
+		}
+	default:
+		r.errorf(p.key("on_away"), "must be escalate, or left out%s", hint(in.OnAway, []string{"escalate"}))
+	}
 	if in.Match != nil {
 		out.Match = r.match(p.key("match"), in.Match)
 	}

@@ -36,6 +36,9 @@ type Answer struct {
 	Comment   string
 	Checklist []ma2h.ChecklistItem // the whole list, for a task; nil leaves it as it stands
 	Receipt   Receipt
+	// Notice tells the person what became of it, unless it was accepted: then
+	// every copy is updated, theirs too. Nil where the channel tells them itself.
+	Notice *Notice
 }
 
 // OutcomeKind is the short form of what the hub says to an Answer.

@@ -59,8 +59,8 @@ var mayImport = map[string][]string{
 	"channels/email/listener": {},
 	"channels/email/mailtest": {},
 
-	"channels/channeltest":     {"hub", "hub/ma2h"},
-	"channels":                 {"hub", "channels/*"},
+	"channels/channeltest": {"hub", "hub/ma2h"},
+	"channels":             {"hub", "channels/*"},
 
 	// These put it all together.
 	"hub/app":    {"*"},

@@ -94,11 +94,21 @@ type Receipt struct {
 	Account  string // the workspace, mailbox or such that it came in by
 	Key      string // the channel's own id of the inbound thing
 	Evidence []byte // JSON: how the person was identified. Kept with the history
-	Cursor   *Cursor
+	// Raw is the inbound thing as it came, such as a mail. It is kept for
+	// operators as long as the message is. Nil where nothing of it may be kept.
+	Raw    []byte
+	Cursor *Cursor
 	// Reusable: what was unclear does not use the key up, since the same form
 	// comes again once it is mended.
 	Reusable bool
 	Outcome  Outcome // filled in by the domain
+}
+
+// Inbound is something that came in about a message, as it came.
+type Inbound struct {
+	Channel, Account, Key string // of its receipt
+	At                    time.Time
+	Raw                   []byte
 }
 
 // Store is what the domain needs of a store.
@@ -138,6 +148,9 @@ type Lister interface {
 	Events(ctx context.Context, messageID string) ([]Event, error)
 	// Attempts reads the attempts of a message's deliveries, oldest first.
 	Attempts(ctx context.Context, messageID string) ([]Attempt, error)
+	// Inbound reads what came in about a message as it came, oldest first, at
+	// most limit.
+	Inbound(ctx context.Context, messageID string, limit int) ([]Inbound, error)
 	// OpenCount counts the open messages of an agent, stopping at limit.
 	OpenCount(ctx context.Context, agentID string, limit int) (int, error)
 	// InAudience reports whether a person's list shows the message.
@@ -150,6 +163,9 @@ type StateStore interface {
 	// GetState returns "" when nothing was put.
 	GetState(ctx context.Context, channel, key string) (string, error)
 	PutState(ctx context.Context, channel, key, value string) error
+	// PutStateFor is PutState for what is about one message: it goes when that
+	// message is purged.
+	PutStateFor(ctx context.Context, messageID, channel, key, value string) error
 	// Lease takes or renews a named lease for owner until now+ttl, and reports
 	// whether owner has it. A ttl of 0 gives it back.
 	Lease(ctx context.Context, name, owner string, now time.Time, ttl time.Duration) (bool, error)

@@ -58,6 +58,24 @@ type Updater interface {
 	Update(ctx context.Context, r UpdateRequest) error
 }
 
+// TellRequest asks to tell a person what became of what they did.
+type TellRequest struct {
+	DeliveryID string // stable over retries
+	Attempt    int
+	MaybeSent  bool // an attempt ended without telling whether it had its effect
+	Person     *Person
+	Card       *Card    // export view, as it is now
+	Posting    *Posting // their copy in this channel; nil when there is none
+	Outcome    *Outcome // what the hub said to their answer; nil when it was not asked
+	Data       []byte   // of the [Notice]
+}
+
+// Teller is a channel that tells people what became of what they did by a
+// delivery of its own, because it can't answer them on the spot.
+type Teller interface {
+	Tell(ctx context.Context, r TellRequest) error
+}
+
 // Runner is a channel that listens. Run returns when ctx ends; an earlier
 // return is a failure, and the hub starts it again.
 type Runner interface {
@@ -218,8 +236,11 @@ type SignalKind string
 // The signals.
 const (
 	Bounced SignalKind = "bounced" // it did not arrive; move on
+	Delayed SignalKind = "delayed" // it has not arrived yet
 	Away    SignalKind = "away"    // the person is away
 	Seen    SignalKind = "seen"    // the person opened it
+	Unread  SignalKind = "unread"  // the person said something that is no answer
+	Doubted SignalKind = "doubted" // somebody answered who may not be the person
 )
 
 // Signal is something that a channel learnt about a copy. It never answers.
@@ -230,4 +251,17 @@ type Signal struct {
 	Posting   int    // Seq, -1 when unknown
 	Note      string // for people: "mailbox full", "away until 7 Dec"
 	Receipt   Receipt
+	Notice    *Notice // told in the same transaction
 }
+
+// Notice is what a channel wants to tell one person about a message: a delivery
+// like any other, in the transaction of what it is about, so that nobody who
+// wrote something is left without an answer. See [Teller].
+type Notice struct {
+	Person string
+	Data   []byte // JSON, the channel's own
+}
+
+// MaxNotices is how many notices about one message a person gets in 24 hours.
+// More are left out, so that two machines never talk to each other for long.
+const MaxNotices = 5

@@ -45,7 +45,10 @@ func (h *Hub) answer(ctx context.Context, a Answer) (Outcome, error) {
 		if c.Patch == nil && c.Receipt == nil && c.Events == nil {
 			return nil, nil
 		}
-		return c, nil
+		if o.Kind != Accepted {
+			err = s.Message.notify(s, c, a.Receipt.Channel, a.Notice, &o)
+		}
+		return c, err
 	})
 	var seen *RepeatedError
 	switch {

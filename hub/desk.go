@@ -118,6 +118,23 @@ func (k *desk) Directory() *Directory        { return k.h.Directory() }
 func (k *desk) Keys(purpose string) [][]byte { return k.h.keys.Channel(k.channel, purpose) }
 func (k *desk) Log() *slog.Logger            { return k.log }
 
+// escalate makes the next entry that waits go at once, because the person of an
+// earlier one is away.
+func escalate(s *Snapshot, c *Change, entry int, person string) error {
+	next := -1
+	for i := range s.Deliveries {
+		d := &s.Deliveries[i]
+		if d.Kind == KindPost && d.State == Pending && d.Entry > entry && d.Due.After(c.At) && (next < 0 || d.Entry < next) {
+			next = d.Entry
+		}
+	}
+	if next < 0 {
+		return nil
+	}
+	c.Advance = []int{next}
+	return s.Message.record(c, "escalated", map[string]any{"person": person, "entry": next})
+}
+
 // signal records what a channel learnt about a copy. A bounce makes its post a
 // dead one after all, and moves on as from any other. What is about a message
 // that is not there (any more) is only ticked off, so that it does not come
@@ -137,10 +154,17 @@ func (h *Hub) signal(ctx context.Context, s Signal) error {
 			return nil, err
 		}
 		var err error
-		if d := deliveryBySeq(snap, s.Posting); s.Kind == Bounced && d != nil && d.Kind == KindPost && d.State == Done {
+		switch d := deliveryBySeq(snap, s.Posting); {
+		case d == nil || d.Kind != KindPost:
+		case s.Kind == Bounced && d.State == Done:
 			d.State = Dead
 			c.Bounced = []int{d.Seq}
 			unreached, err = moveOn(snap, c, d.Entry)
+		case s.Kind == Away && m.Plan.OnAway && m.Status == ma2h.Open:
+			err = escalate(snap, c, d.Entry, s.Person)
+		}
+		if err == nil {
+			err = m.notify(snap, c, s.Receipt.Channel, s.Notice, nil)
 		}
 		c.Patch = PatchOf(m)
 		return c, err

@@ -80,7 +80,10 @@ type Route struct {
 	// has no ask, so that only the submitter may resolve.
 	Ask       []string
 	Submitter bool // resolvers: submitter
-	Post      []Entry
+	// OnAway: when an automatic reply says that somebody is away, the next entry
+	// of Post goes at once (on_away: escalate).
+	OnAway bool
+	Post   []Entry
 }
 
 // Entry is one entry of a route's post list.

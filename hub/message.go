@@ -57,9 +57,11 @@ type Plan struct {
 	Route string `json:"route"` // the route's position or name, for people who look
 	// Ask holds the person ids that the route lets answer; nil when the route
 	// says nothing, so that only the submitter may resolve.
-	Ask      []string  `json:"ask,omitempty"`
-	Targets  []Planned `json:"targets,omitempty"`
-	Warnings []string  `json:"warnings,omitempty"`
+	Ask     []string  `json:"ask,omitempty"`
+	Targets []Planned `json:"targets,omitempty"`
+	// OnAway: a person who is away counts as one who was not reached.
+	OnAway   bool     `json:"on_away,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Planned is one target of a plan. Entry is its position in the route's post
@@ -95,6 +97,7 @@ const (
 	KindRemind   Kind = "remind"   // ask again
 	KindCallback Kind = "callback" // tell the agent
 	KindExpire   Kind = "expire"   // the message's time is up
+	KindTell     Kind = "tell"     // tell one person what became of what they did
 )
 
 // LaneClock is the lane of deliveries that reach nobody: expiries.
@@ -131,7 +134,8 @@ type Delivery struct {
 	// MaybeSent: an attempt ended without telling whether the copy stands (a
 	// time-out after the request went out). Such a post is never dropped.
 	MaybeSent  bool
-	Generation int // how often it was posted again on purpose
+	Generation int    // how often it was posted again on purpose
+	Data       []byte // of a KindTell: JSON
 	LastCode   string
 	LastError  string
 	CreatedAt  time.Time

@@ -64,6 +64,18 @@ func (h *Hub) Events(ctx context.Context, id string) ([]Event, error) {
 	return nil, &Error{Code: ma2h.CodeUnavailable, Op: "events", Msg: "the message is changing too fast; try again"}
 }
 
+// maxInbound bounds how much of what came in is read at once.
+const maxInbound = 20
+
+// Inbound reads what came in about a message as it came, such as mails, for an
+// operator: the first of it.
+func (h *Hub) Inbound(ctx context.Context, id string) ([]Inbound, error) {
+	if _, err := h.inspect(ctx, id); err != nil {
+		return nil, err
+	}
+	return h.store.Inbound(ctx, id, maxInbound)
+}
+
 // Retry makes a dead or waiting delivery due now, for an operator.
 func (h *Hub) Retry(ctx context.Context, operator, id string, seq int) (*Delivery, error) {
 	var out *Delivery

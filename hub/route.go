@@ -73,7 +73,7 @@ func (d *Directory) Plan(e *ma2h.Envelope) Plan {
 
 // planOf is what a route says for every message that takes it.
 func (d *Directory) planOf(r *Route) Plan {
-	p := Plan{Route: r.Name}
+	p := Plan{Route: r.Name, OnAway: r.OnAway}
 	if !r.Submitter && !d.ResolversSubmitter {
 		p.Ask = r.Ask
 	}

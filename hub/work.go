@@ -75,6 +75,8 @@ func (h *Hub) Work(ctx context.Context, d Delivery) error {
 		done = h.tryUpdate(ctx, dir, s, &d)
 	case KindCallback:
 		done = h.tryPush(ctx, dir, s, &d)
+	case KindTell:
+		done = h.tryTell(ctx, dir, s, &d)
 	default:
 		done = attempt{state: Dead, code: codeNoChannel, msg: "this hub has nothing that does a " + string(d.Kind)}
 	}

@@ -72,10 +72,25 @@ func eventWords(e hub.Event, d *hub.Directory, reader *hub.Person) string {
 		return note(personName(c.Person, d, reader)+" is away", c.Note)
 	case string(hub.Seen):
 		return note("Opened by "+personName(c.Person, d, reader), c.Note)
+	case string(hub.Delayed):
+		return note("Not delivered yet: "+personName(c.Person, d, reader), c.Note)
+	case string(hub.Unread):
+		return note("A reply"+by(c.Person, d, reader)+where+" was no answer", c.Note)
+	case string(hub.Doubted):
+		return note("A reply"+where+" may not be from "+personName(c.Person, d, reader)+", and was not recorded", c.Note)
+	case "escalated":
+		return "Passed on, because " + personName(c.Person, d, reader) + " is away"
 	case "retried", "reposted":
 		return "Sent again by the operator"
 	}
 	return Line(e.Kind)
+}
+
+func by(person string, d *hub.Directory, reader *hub.Person) string {
+	if person == "" {
+		return ""
+	}
+	return " of " + personName(person, d, reader)
 }
 
 // comma sets a place apart that would read as part of what was said.

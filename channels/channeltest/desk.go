@@ -201,6 +201,10 @@ func (s *state) PutState(_ context.Context, channel, key, value string) error {
 	return nil
 }
 
+func (s *state) PutStateFor(ctx context.Context, _, channel, key, value string) error {
+	return s.PutState(ctx, channel, key, value)
+}
+
 func (s *state) Lease(_ context.Context, name, owner string, _ time.Time, ttl time.Duration) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -79,6 +79,10 @@ func (nowhere) Events(context.Context, string) ([]hub.Event, error) { return nil
 
 func (nowhere) Attempts(context.Context, string) ([]hub.Attempt, error) { return nil, errNowhere }
 
+func (nowhere) Inbound(context.Context, string, int) ([]hub.Inbound, error) {
+	return nil, errNowhere
+}
+
 func (nowhere) OpenCount(context.Context, string, int) (int, error) { return 0, errNowhere }
 
 func (nowhere) InAudience(context.Context, string, string) (bool, error) { return false, errNowhere }
@@ -86,6 +90,10 @@ func (nowhere) InAudience(context.Context, string, string) (bool, error) { retur
 func (nowhere) GetState(context.Context, string, string) (string, error) { return "", errNowhere }
 
 func (nowhere) PutState(context.Context, string, string, string) error { return errNowhere }
+
+func (nowhere) PutStateFor(context.Context, string, string, string, string) error {
+	return errNowhere
+}
 
 func (nowhere) Lease(context.Context, string, string, time.Time, time.Duration) (bool, error) {
 	return false, errNowhere

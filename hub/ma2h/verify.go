@@ -21,6 +21,7 @@ var (
 	ErrWindow          = errors.New("signed too long ago or in the future")
 	ErrSignature       = errors.New("signature mismatch")
 	ErrReplay          = errors.New("signature was seen before")
+	ErrReplayCache     = errors.New("can't tell whether the signature was seen before")
 	ErrAddressee       = errors.New("addressed to somebody else")
 )
 
@@ -36,8 +37,8 @@ const (
 // concurrent use, and shared by all receivers of one callback URL.
 type ReplayCache interface {
 	// Add remembers jti at least until the given time and reports whether it
-	// was new at now.
-	Add(jti string, now, until time.Time) bool
+	// was new at now. An error says that it can't tell; then nothing is accepted.
+	Add(jti string, now, until time.Time) (fresh bool, err error)
 }
 
 // Verifier checks what a hub signed. The zero value with keys and a
@@ -251,7 +252,11 @@ func (v *Verifier) remember(sig Signature, now time.Time) error {
 	if cache == nil {
 		cache = &v.own
 	}
-	if !cache.Add(sig.JTI, now, now.Add(2*v.window()+time.Second)) {
+	fresh, err := cache.Add(sig.JTI, now, now.Add(2*v.window()+time.Second))
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrReplayCache, err)
+	case !fresh:
 		return ErrReplay
 	}
 	return nil
@@ -264,8 +269,8 @@ type MemoryReplays struct {
 	sweep time.Time
 }
 
-// Add implements [ReplayCache].
-func (m *MemoryReplays) Add(jti string, now, until time.Time) bool {
+// Add implements [ReplayCache]. It never fails.
+func (m *MemoryReplays) Add(jti string, now, until time.Time) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.until == nil {
@@ -280,8 +285,8 @@ func (m *MemoryReplays) Add(jti string, now, until time.Time) bool {
 		m.sweep = now.Add(time.Minute)
 	}
 	if end, seen := m.until[jti]; seen && !now.After(end) {
-		return false
+		return false, nil
 	}
 	m.until[jti] = until
-	return true
+	return true, nil
 }

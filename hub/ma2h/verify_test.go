@@ -205,14 +205,47 @@ func TestSignResponseRefuses(t *testing.T) {
 	}
 }
 
+// brokenReplays can't tell.
+type brokenReplays struct{}
+
+func (brokenReplays) Add(string, time.Time, time.Time) (bool, error) {
+	return true, errors.New("the disk is full")
+}
+
+// TestVerifyWithoutReplayCache: what can't be told from a replay is not accepted,
+// and has an error of its own, since it may be accepted later.
+func TestVerifyWithoutReplayCache(t *testing.T) {
+	t.Parallel()
+	secret := []byte("correct horse battery staple")
+	now := time.Unix(1_800_000_000, 0)
+	body := mustMarshal(t, response())
+	header, err := ma2h.SignResponse(ma2h.SigningKey{Secret: secret}, callbackURL, body, now, "jti_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &ma2h.Verifier{Secrets: [][]byte{secret}, CallbackURL: callbackURL, Replays: brokenReplays{}}
+	r, err := v.Verify(header, body, now)
+	if r != nil || !errors.Is(err, ma2h.ErrReplayCache) || errors.Is(err, ma2h.ErrReplay) {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
 func TestMemoryReplays(t *testing.T) {
 	t.Parallel()
 	var m ma2h.MemoryReplays
 	now := time.Unix(1_800_000_000, 0)
-	if !m.Add("a", now, now.Add(time.Minute)) || m.Add("a", now.Add(time.Minute), now.Add(time.Hour)) {
+	add := func(jti string, now, until time.Time) bool {
+		t.Helper()
+		fresh, err := m.Add(jti, now, until)
+		if err != nil {
+			t.Error(err)
+		}
+		return fresh
+	}
+	if !add("a", now, now.Add(time.Minute)) || add("a", now.Add(time.Minute), now.Add(time.Hour)) {
 		t.Error("remembers the wrong thing")
 	}
-	if !m.Add("a", now.Add(time.Minute+1), now.Add(2*time.Minute)) {
+	if !add("a", now.Add(time.Minute+1), now.Add(2*time.Minute)) {
 		t.Error("never forgets")
 	}
 	// Of many at once, one is first.
@@ -221,7 +254,7 @@ func TestMemoryReplays(t *testing.T) {
 	first := 0
 	for range 16 {
 		wg.Go(func() {
-			if m.Add("b", now, now.Add(time.Minute)) {
+			if add("b", now, now.Add(time.Minute)) {
 				mu.Lock()
 				first++
 				mu.Unlock()

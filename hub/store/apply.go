@@ -160,7 +160,12 @@ func (p *planner) receipt() error {
 	}
 	raced := func(t *tx) error { return repeated(t, r) }
 	p.must(raced, sqlInsertReceipt, r.Channel, r.Account, r.Key, ms(p.c.At), string(outcome), orNull(r.Evidence))
-	return nil
+	if len(r.Raw) == 0 {
+		return nil
+	}
+	raw, err := packed(r.Raw)
+	p.add(sqlInsertInbound, r.Channel, r.Account, r.Key, p.c.MessageID, ms(p.c.At), raw)
+	return err
 }
 
 func (p *planner) message() error {

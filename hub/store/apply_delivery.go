@@ -87,8 +87,8 @@ func (p *planner) rearrange() error {
 
 const sqlInsertDelivery = `INSERT INTO delivery
 (message_id, seq, kind, lane, channel, place, person, entry, posting, state, due_at, attempts, tries, maybe_sent,
- generation, last_code, last_error, created_at, done_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16, $17, $18)`
+ generation, last_code, last_error, created_at, done_at, data)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 func (p *planner) deliveries() error {
 	for i := range p.c.Deliveries {
@@ -96,7 +96,7 @@ func (p *planner) deliveries() error {
 		p.add(sqlInsertDelivery, p.c.MessageID, d.Seq, string(d.Kind), d.Lane,
 			d.Target.Channel, d.Target.Place, d.Target.Person, d.Entry, d.Posting,
 			string(d.State), ms(d.Due), d.Attempts, d.MaybeSent, d.Generation, d.LastCode,
-			cut(d.LastError, maxError), ms(d.CreatedAt), ms(d.DoneAt))
+			cut(d.LastError, maxError), ms(d.CreatedAt), ms(d.DoneAt), orNull(d.Data))
 	}
 	return nil
 }

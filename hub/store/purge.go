@@ -12,7 +12,7 @@ const minMemory = 30 * 24 * time.Hour
 const sqlPurgeable = `SELECT m.id, m.agent_id, m.alias_hash FROM message m
 WHERE m.resolved_at > 0 AND m.resolved_at < $1 AND m.status <> 'open'
 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message_id = m.id AND (d.state = 'pending' OR d.state = 'running')
-	AND (d.kind = 'callback' OR d.kind = 'post' OR d.kind = 'update'))
+	AND (d.kind = 'callback' OR d.kind = 'post' OR d.kind = 'update' OR d.kind = 'tell'))
 ORDER BY m.resolved_at LIMIT $2`
 
 const sqlTomb = `INSERT INTO tombstone (id, agent_id, alias_hash, purged_at) VALUES ($1, $2, $3, $4)`
@@ -29,7 +29,8 @@ func scanPurgeable(r scanner) (p purgeable, err error) {
 
 // Purge removes up to limit messages that ended before now-retention, with
 // everything that belongs to them, and leaves a tombstone each. Open messages
-// stay, and so do those with a callback, a post or an update still to be done.
+// stay, and so do those with a callback, a post, an update or a notice still to
+// be done. What came in about no message goes by its own age.
 // Tombstones and receipts go after twice the retention, but not before 30
 // days. It returns how many messages went; call it again while that is limit.
 func (s *Store) Purge(ctx context.Context, now time.Time, retention time.Duration, limit int) (int, error) {
@@ -45,6 +46,9 @@ func (s *Store) Purge(ctx context.Context, now time.Time, retention time.Duratio
 			}
 		}
 		n = len(rows)
+		if _, err := t.exec(sqlForgetInbound, ms(now.Add(-retention)), limit); err != nil {
+			return err
+		}
 		return forget(t, now.Add(-max(2*retention, minMemory)), limit)
 	})
 	if err != nil {
@@ -60,6 +64,8 @@ func (p purgeable) purge(t *tx, now time.Time) error {
 		`DELETE FROM posting WHERE message_id = $1`,
 		`DELETE FROM event WHERE message_id = $1`,
 		`DELETE FROM audience WHERE message_id = $1`,
+		`DELETE FROM inbound WHERE message_id = $1`,
+		`DELETE FROM state WHERE message_id = $1`,
 		`DELETE FROM message WHERE id = $1`,
 	} {
 		if _, err := t.exec(query, p.id); err != nil {

@@ -172,6 +172,17 @@ func (s *Store) GetState(ctx context.Context, channel, key string) (value string
 	return value, err
 }
 
+const sqlPutStateFor = `INSERT INTO state (channel, key, value, message_id) VALUES ($1, $2, $3, $4)
+ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value, message_id = excluded.message_id`
+
+// PutStateFor keeps a value for a channel until the message is purged.
+func (s *Store) PutStateFor(ctx context.Context, messageID, channel, key, value string) error {
+	return s.do(ctx, "put state", func(t *tx) error {
+		_, err := t.exec(sqlPutStateFor, channel, key, value, messageID)
+		return err
+	})
+}
+
 const sqlPutState = `INSERT INTO state (channel, key, value) VALUES ($1, $2, $3)
 ON CONFLICT (channel, key) DO UPDATE SET value = excluded.value`
 

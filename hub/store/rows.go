@@ -70,13 +70,13 @@ func scanMessage(r scanner) (*hub.Message, error) {
 
 // deliveryColumns are read by scanDelivery.
 const deliveryColumns = `message_id, seq, kind, lane, channel, place, person, entry, posting, state, due_at, attempts,
-maybe_sent, generation, last_code, last_error, created_at, done_at`
+maybe_sent, generation, last_code, last_error, created_at, done_at, data`
 
 func scanDelivery(r scanner) (d hub.Delivery, err error) {
 	var due, created, done int64
 	err = r.Scan(&d.MessageID, &d.Seq, &d.Kind, &d.Lane, &d.Target.Channel, &d.Target.Place, &d.Target.Person,
 		&d.Entry, &d.Posting, &d.State, &due, &d.Attempts, &d.MaybeSent, &d.Generation, &d.LastCode, &d.LastError,
-		&created, &done)
+		&created, &done, &d.Data)
 	d.Due, d.CreatedAt, d.DoneAt = fromMS(due), fromMS(created), fromMS(done)
 	return d, err
 }

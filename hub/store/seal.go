@@ -185,12 +185,16 @@ func (s *Store) purged(ctx context.Context, id string) error {
 }
 
 // Erase takes content and salt away from a message's history, for good. The
-// chain still verifies. It leaves the message itself.
+// chain still verifies. What came in about it goes as well. It leaves the message
+// itself.
 func (s *Store) Erase(ctx context.Context, messageID string) error {
 	return s.do(ctx, "erase", func(t *tx) error {
 		n, err := t.exec(`UPDATE event SET content = NULL, salt = NULL WHERE message_id = $1`, messageID)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("events of %s: %w", messageID, hub.ErrNotFound)
+		}
+		if err == nil {
+			_, err = t.exec(`DELETE FROM inbound WHERE message_id = $1`, messageID)
 		}
 		return err
 	})
