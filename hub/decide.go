@@ -207,6 +207,7 @@ func (h *Hub) resolve(s *Snapshot, c *Change, status ma2h.Status, detail *ma2h.D
 	for i := range s.Postings {
 		h.addUpdate(m, c, &s.Postings[i])
 	}
+	addPush(m, c)
 	content["resolution_id"] = m.ResolutionID
 	if detail != nil && !secretive(m.Envelope) {
 		if detail.Comment != "" {

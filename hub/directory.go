@@ -26,6 +26,7 @@ type Directory struct {
 	Redact             []*regexp.Regexp // masked in agent text besides the known shapes
 	Retention          time.Duration    // counts from resolution
 	Channels           map[string]bool  // the channels that are configured
+	Push               *PushRules       // nil: this hub does not push
 }
 
 // Person is someone whom the hub can reach. The actor is "human:" and ID.
@@ -50,6 +51,16 @@ func HashToken(token string) TokenHash { return sha256.Sum256([]byte(token)) }
 type Agent struct {
 	ID     string
 	Tokens []TokenHash // several while rotating
+	// Secrets are what the agent's secret_ref and token_ref may name, without
+	// "env:".
+	Secrets   map[string]Secret
+	Callbacks []CallbackHost
+	// Directors are the ids of the people who may write to the agent: nobody else
+	// may (spec §13).
+	Directors []string
+	// InboxKey signs the directives that the agent takes out of its inbox (spec
+	// §9.7). It is set whenever there are Directors.
+	InboxKey Secret
 }
 
 // Actor is the agent's identity on the wire.

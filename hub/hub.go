@@ -28,6 +28,7 @@ type Options struct {
 	Notifier Notifier
 	Outbox   Outbox
 	Keys     KeyRing
+	Pusher   Pusher // nil: this hub does not push, and [Directory.Push] is nil too
 	Log      *slog.Logger
 	Observer Observer // nil: nobody counts
 	// Link makes the personal links of [Desk.PersonalLink]; nil: there is no
@@ -50,6 +51,7 @@ type Hub struct {
 	store    Store
 	notifier Notifier
 	outbox   Outbox
+	pusher   Pusher
 	keys     KeyRing
 	log      *slog.Logger
 	observer Observer
@@ -63,7 +65,7 @@ type Hub struct {
 // New returns a hub over a directory. Call SetChannels before the outbox runs.
 func New(o Options, d *Directory) *Hub {
 	h := &Hub{
-		store: o.Store, notifier: o.Notifier, outbox: o.Outbox, keys: o.Keys,
+		store: o.Store, notifier: o.Notifier, outbox: o.Outbox, pusher: o.Pusher, keys: o.Keys,
 		log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), observer: o.Observer,
 		link: o.Link,
 	}

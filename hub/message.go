@@ -103,7 +103,8 @@ const (
 // LaneClock is the lane of deliveries that reach nobody: expiries.
 const LaneClock = "clock"
 
-// LaneCallback is the lane of pushes to agents.
+// LaneCallback begins the lanes of pushes to agents, one a host:
+// "callback:agent.example.com".
 const LaneCallback = "callback"
 
 // DeliveryState says where a delivery is.
@@ -123,7 +124,7 @@ type Delivery struct {
 	MessageID string
 	Seq       int
 	Kind      Kind
-	Lane      string // the target's channel, [LaneClock] or [LaneCallback]: what it queues behind
+	Lane      string // the target's channel, [LaneClock] or one of [LaneCallback]: what it queues behind
 	Target    Target
 	Entry     int // position in the plan, -1 when it is not part of the plan
 	Posting   int // Seq of the posting that an update or reminder is about, else -1

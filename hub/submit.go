@@ -117,7 +117,7 @@ func (d *Directory) read(agent *Agent, raw []byte, at time.Time) (*Message, erro
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	if err := d.checkEnvelope(e, at); err != nil {
+	if err := d.checkEnvelope(agent, e, at); err != nil {
 		return nil, err
 	}
 	m := &Message{
@@ -167,8 +167,11 @@ func targetNames(targets []Planned) []string {
 // newDelivery takes the message's next delivery number.
 func (m *Message) newDelivery(k Kind, t Target, entry int, at, due time.Time) Delivery {
 	lane := t.Channel
-	if k == KindExpire {
+	switch k {
+	case KindExpire:
 		lane = LaneClock
+	case KindCallback:
+		lane = LaneCallback + ":" + t.Place
 	}
 	d := Delivery{
 		MessageID: m.ID, Seq: m.NextDelivery, Kind: k, Lane: lane, Target: t, Entry: entry, Posting: -1,
@@ -209,19 +212,15 @@ func (d *Directory) checkSize(raw []byte) error {
 
 // checkEnvelope judges what only this hub can: the clock, its limits, and what
 // it can do for the agent.
-func (d *Directory) checkEnvelope(e *ma2h.Envelope, at time.Time) error {
+func (d *Directory) checkEnvelope(agent *Agent, e *ma2h.Envelope, at time.Time) error {
 	if e.ExpiresAt != "" && !e.Expires.After(at) { // year 1 is Go's zero time
 		return refuse(ma2h.CodeInvalidField, "expires_at", "is not later than now (%s)", ma2h.FormatTime(at))
 	}
 	if err := d.Limits.check(e); err != nil {
 		return err
 	}
-	if cb := callbackOf(e); cb != nil && cb.URL != "" {
-		field := "request.callback.url"
-		if e.Action != nil {
-			field = "action.callback.url"
-		}
-		return refuse(ma2h.CodeInvalidField, field, "this hub does not push; leave callback out and read the Response by GET with ?wait=60")
+	if _, err := d.pushOf(agent, e); err != nil {
+		return err
 	}
 	return checkInput(e, d.Limits)
 }

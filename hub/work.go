@@ -73,6 +73,8 @@ func (h *Hub) Work(ctx context.Context, d Delivery) error {
 		done = h.tryPost(ctx, dir, s, &d)
 	case KindUpdate, KindRemind:
 		done = h.tryUpdate(ctx, dir, s, &d)
+	case KindCallback:
+		done = h.tryPush(ctx, dir, s, &d)
 	case KindTell:
 		done = h.tryTell(ctx, dir, s, &d)
 	default:
@@ -98,6 +100,7 @@ type attempt struct {
 	uncounted bool
 	expire    bool
 	posted    *Posted
+	pushed    bool
 }
 
 func (h *Hub) tryExpire(s *Snapshot) attempt {
