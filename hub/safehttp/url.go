@@ -16,6 +16,10 @@ import (
 // MaxURL is how many bytes a URL may have.
 const MaxURL = 2048
 
+// maxName is how many bytes a name has at most (RFC 1035, section 2.3.4, less
+// the two ends of its wire form).
+const maxName = 253
+
 // CheckURL checks a URL that somebody chose, without looking anything up, and
 // returns it with its host in the one form that is dialled: lower case, A-labels
 // (RFC 5890), addresses as [netip.Addr] writes them, no default port. Hosts that
@@ -192,10 +196,21 @@ func asciiName(host string) (string, error) {
 	if strings.HasSuffix(host, ".") {
 		return "", refuseURL("has a dot at the end of its host; leave it out")
 	}
-	profile := idna.New(idna.ValidateLabels(true), idna.StrictDomainName(true), idna.VerifyDNSLength(true), idna.BidiRule())
-	name, err := profile.ToASCII(strings.ToLower(host))
-	if err != nil || !plainName(name) {
-		return "", refuseURL("has a host that is no valid name; it takes letters, digits and single dots and hyphens, such as agent.example.com")
+	// Each letter takes at least one byte in the end, and the conversion takes
+	// the square of their number.
+	if utf8.RuneCountInString(host) > maxName {
+		return "", refuseURL("has a host of more than %d letters", maxName)
+	}
+	name := strings.ToLower(host)
+	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) || strings.Contains("."+name, ".xn--") {
+		ascii, err := idna.New(idna.ValidateForRegistration(), idna.CheckHyphens(false)).ToASCII(name)
+		if err != nil {
+			return "", refuseURL("has a host that is no valid international name; write it in lower case and composed letters (NFC)")
+		}
+		name = ascii
+	}
+	if !plainName(name) {
+		return "", refuseURL("has a host that is no valid name; it takes letters, digits, hyphens and single dots, such as agent.example.com")
 	}
 	return name, nil
 }
@@ -203,7 +218,7 @@ func asciiName(host string) (string, error) {
 // plainName reports whether a name is one of DNS host names (RFC 1123) and
 // nothing but it.
 func plainName(name string) bool {
-	if len(name) > 253 {
+	if len(name) > maxName {
 		return false
 	}
 	for label := range strings.SplitSeq(name, ".") {
