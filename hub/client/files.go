@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -28,11 +29,10 @@ const doneMark = "done\n"
 
 // Once implements [Dedup].
 func (d *FileDedup) Once(ctx context.Context, key string, act func(context.Context) error) (acted bool, err error) {
-	dir, err := prepare(d.Dir, keepOr(d.Keep))
-	if err != nil {
+	if err := prepare(d.Dir, kindDedup, keepOr(d.Keep)); err != nil {
 		return false, err
 	}
-	f, err := lockFile(filepath.Join(dir, fileName("dedup", key)))
+	f, err := lockFile(filepath.Join(d.Dir, fileName(kindDedup, key)))
 	if err != nil {
 		return false, err
 	}
@@ -47,7 +47,7 @@ func (d *FileDedup) Once(ctx context.Context, key string, act func(context.Conte
 	if _, err := f.WriteAt([]byte(doneMark), 0); err != nil {
 		return true, fmt.Errorf("remember what was done: %w", err)
 	}
-	if err := errors.Join(f.Sync(), syncDir(dir)); err != nil {
+	if err := errors.Join(f.Sync(), syncDir(d.Dir)); err != nil {
 		return true, fmt.Errorf("remember what was done: %w", err)
 	}
 	return true, nil
@@ -67,20 +67,25 @@ func (r *FileReplays) Add(jti string, now, until time.Time) (bool, error) {
 	if until.Sub(now) > keepReplays {
 		return false, errors.New("the replay window is longer than a day")
 	}
-	dir, err := prepare(r.Dir, keepReplays)
-	if err != nil {
+	if err := prepare(r.Dir, kindReplay, keepReplays); err != nil {
 		return false, err
 	}
 	// Of many at once, one makes the file.
-	f, err := os.OpenFile(filepath.Join(dir, fileName("jti", jti)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.OpenFile(filepath.Join(r.Dir, fileName(kindReplay, jti)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}
 	if err == nil {
-		err = errors.Join(f.Close(), syncDir(dir))
+		err = errors.Join(f.Close(), syncDir(r.Dir))
 	}
 	return err == nil, err
 }
+
+// The kinds of files.
+const (
+	kindDedup  = "dedup"
+	kindReplay = "jti"
+)
 
 // fileName is what a key's file is called: whatever a hub sends as an id is no
 // path, and not readable.
@@ -119,54 +124,57 @@ func lockFile(path string) (*os.File, error) {
 // sweepEvery is how often a folder is cleared of what is old.
 const sweepEvery = time.Hour
 
-// prepare makes a folder and now and then clears it of what is older than keep.
-func prepare(dir string, keep time.Duration) (string, error) {
+// prepare makes a folder, and now and then clears it of files of a kind that are
+// older than keep.
+func prepare(dir, kind string, keep time.Duration) error {
 	if dir == "" {
-		return "", &UsageError{Msg: "the folder that remembers what was done has no name"}
+		return &UsageError{Msg: "the folder that remembers what was done has no name"}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+		return err
 	}
-	kind := "dedup-"
-	if keep == keepReplays {
-		kind = "jti-"
-	}
-	mark := filepath.Join(dir, ".swept-"+strings.TrimSuffix(kind, "-"))
+	mark := filepath.Join(dir, "."+kind+"-swept")
 	now := time.Now()
 	if info, err := os.Stat(mark); err == nil && now.Sub(info.ModTime()) < sweepEvery {
-		return dir, nil
+		return nil
 	}
 	// Two that sweep at once do no harm.
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
-		return "", err
+		return err
 	}
 	if err := os.Chtimes(mark, now, now); err != nil {
-		return "", err
+		return err
 	}
-	return dir, sweep(dir, kind, now.Add(-keep))
-}
-
-// sweep removes files of a kind that were last changed before a time, and that
-// nobody has locked.
-func sweep(dir, kind string, before time.Time) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !strings.HasPrefix(e.Name(), kind) || !info.ModTime().Before(before) {
-			continue
+		if strings.HasPrefix(e.Name(), kind+"-") {
+			sweep(filepath.Join(dir, e.Name()), now.Add(-keep))
 		}
-		f, err := lockFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			continue // in use
-		}
-		// What can't be removed is tried again an hour later.
-		_ = os.Remove(f.Name())
-		f.Close()
 	}
 	return nil
+}
+
+// sweep removes a file that was last changed before a time and that nobody has
+// locked. What can't be removed is tried again an hour later.
+func sweep(path string, before time.Time) {
+	old := func() bool {
+		info, err := os.Stat(path)
+		return err == nil && info.ModTime().Before(before)
+	}
+	if !old() {
+		return
+	}
+	f, err := lockFile(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if old() { // nobody wrote in between
+		_ = os.Remove(path)
+	}
 }
 
 // syncDir makes new names in a folder durable, where the system can.
@@ -176,8 +184,8 @@ func syncDir(dir string) error {
 		return err
 	}
 	err = f.Sync()
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrInvalid) {
-		err = nil // Windows
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) {
+		err = nil // it can't
 	}
 	return errors.Join(err, f.Close())
 }
