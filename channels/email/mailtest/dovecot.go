@@ -185,6 +185,7 @@ first_valid_uid = 1
 last_valid_uid = 0
 first_valid_gid = 1
 mail_location = maildir:~/Maildir
+mail_fsync = never
 mail_max_userip_connections = $most
 mailbox_list_index = yes
 mailbox_idle_check_interval = 1 secs

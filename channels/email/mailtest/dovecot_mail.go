@@ -91,7 +91,7 @@ func (d *Dovecot) Mails(user, folder string) []Mail {
 	d.tb.Helper()
 	c := d.client(user)
 	defer c.close()
-	if _, result := c.try("EXAMINE %s", quote(folder)); strings.HasPrefix(result, "NO [NONEXISTENT]") {
+	if _, result := c.try("EXAMINE %s", quote(folder)); strings.HasPrefix(result, "NO") && strings.Contains(result, "doesn't exist") {
 		return nil
 	} else if !strings.HasPrefix(result, "OK") {
 		d.tb.Fatalf("look into %s: %s", folder, result)
