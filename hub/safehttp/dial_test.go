@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"golang.org/x/net/dns/dnsmessage"
+
 	"beckon/hub/safehttp"
 )
 
@@ -217,7 +219,7 @@ func TestNameServerTrouble(t *testing.T) {
 	t.Run("alias of a private name", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		w.dns.cname[agentHost] = "localhost"
+		w.dns.set(func(s *nameServer) { s.cname[agentHost] = "localhost" })
 		w.dns.say("localhost", "127.0.0.1")
 		_, e := post(t, w.client(safehttp.Options{}), "https://"+agentHost+"/")
 		wantKind(t, e, safehttp.RefusedAddress, true, false)
@@ -226,7 +228,7 @@ func TestNameServerTrouble(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		w.serve(agentAddr, http.HandlerFunc(ok))
-		w.dns.cname[agentHost] = "edge.example.net"
+		w.dns.set(func(s *nameServer) { s.cname[agentHost] = "edge.example.net" })
 		w.dns.say("edge.example.net", agentAddr)
 		if _, e := post(t, w.client(safehttp.Options{}), "https://"+agentHost+"/"); e != nil {
 			t.Error(e)
@@ -235,14 +237,16 @@ func TestNameServerTrouble(t *testing.T) {
 	t.Run("garbage, then out of time", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		w.dns.mangle = func(packet []byte) []byte { return append([]byte("garbage"), packet...) }
+		w.dns.set(func(s *nameServer) {
+			s.mangle = func(packet []byte) []byte { return append([]byte("garbage"), packet...) }
+		})
 		_, e := post(t, w.client(safehttp.Options{Timeout: patience}), "https://"+agentHost+"/")
 		wantKind(t, e, safehttp.Timeout, false, false)
 	})
 	t.Run("the server fails", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		w.dns.rcode = 2 // SERVFAIL
+		w.dns.set(func(s *nameServer) { s.rcode = dnsmessage.RCodeServerFailure })
 		_, e := post(t, w.client(safehttp.Options{}), "https://"+agentHost+"/")
 		wantKind(t, e, safehttp.DNS, false, false)
 	})

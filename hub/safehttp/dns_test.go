@@ -69,6 +69,13 @@ func (s *nameServer) say(name string, answers ...string) {
 	}
 }
 
+// set changes how the server answers.
+func (s *nameServer) set(change func(*nameServer)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
 func (s *nameServer) questions() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

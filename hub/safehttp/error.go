@@ -99,9 +99,9 @@ func failed(call context.Context, host string, p phase, err error) *Error {
 // brokenError says what came instead of an answer.
 func brokenError(host string, err error) *Error {
 	e := &Error{Kind: Broken, cause: sentinel(err)}
-	_, alert := errors.AsType[tls.AlertError](err)
+	op, isOp := errors.AsType[*net.OpError](err)
 	switch {
-	case alert: // TLS 1.3 knows about the client's certificate only now
+	case isOp && op.Op == "remote error": // an alert: TLS 1.3 misses a client's certificate only now
 		e.Kind, e.Msg = TLS, host+" ended TLS; it may ask for a client certificate, which it does not get"
 	case hungUp(err):
 		e.Msg = host + " closed the connection without an answer"
@@ -153,7 +153,7 @@ func tlsError(host string, err error) *Error {
 	case hungUp(err):
 		e.Msg = host + " closed the connection during the TLS handshake"
 	default:
-		e.Msg = host + " did not agree on TLS 1.2 or later"
+		e.Msg = host + " ended the TLS handshake; it must speak TLS 1.2 or later and ask for no client certificate"
 	}
 	return e
 }

@@ -93,10 +93,9 @@ func sign(t *testing.T, template *x509.Certificate, by *authority) (*x509.Certif
 // world is a public internet on this machine: a name server, and servers that
 // stand behind public addresses.
 type world struct {
-	t    *testing.T
-	dns  *nameServer
-	ca   *authority
-	host string // of the server, by name
+	t   *testing.T
+	dns *nameServer
+	ca  *authority
 
 	mu     sync.Mutex
 	behind map[netip.AddrPort]string // what stands behind an address
