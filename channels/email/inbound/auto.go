@@ -53,7 +53,7 @@ func (m *Mail) seemsAutomatic() string {
 		return "Precedence: junk"
 	case robot(addr):
 		return "its From says that nobody reads it"
-	case daemon(addr):
+	case m.fromServer():
 		return "its From is that of a server"
 	}
 	return ""

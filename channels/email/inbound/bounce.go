@@ -12,18 +12,34 @@ import (
 // daemon reports whether an address is one from which mail servers report.
 func daemon(addr string) bool {
 	local, _ := splitAddress(addr)
+	local = plainLocal(local)
 	switch local {
-	case "mailer-daemon", "mailerdaemon", "postmaster", "mail-daemon", "maildaemon", "mdaemon", "mail_daemon",
-		"mailsystem", "mail-system", "mmdf", "uucp", "mail", "listserv-errors", "bounce", "bounces":
+	case "maildaemon", "mdaemon", "mailsystem", "mmdf", "uucp", "mail", "listserverrors", "bounce", "bounces":
 		return true
 	}
-	return strings.HasPrefix(local, "mailer-daemon") || strings.HasPrefix(local, "postmaster")
+	return strings.HasPrefix(local, "mailerdaemon") || strings.HasPrefix(local, "postmaster") || strings.HasPrefix(local, "maildelivery")
+}
+
+// fromServer reports whether the From is that of a mail server, which may have no
+// address at all: "Mail Delivery Subsystem <MAILER-DAEMON>", "MAILER-DAEMON <>".
+func (m *Mail) fromServer() bool {
+	if addr := m.From(); addr != "" {
+		return daemon(addr)
+	}
+	return serverName.MatchString(m.header.first("from"))
+}
+
+var serverName = regexp.MustCompile(`(?i)(mailer-daemon|postmaster|mail delivery (sub)?system)`)
+
+// plainLocal is a local part without the signs that people put between words.
+func plainLocal(local string) string {
+	return strings.NewReplacer("-", "", "_", "", ".", "").Replace(asciiLower(local))
 }
 
 // robot reports whether an address says that nobody reads it.
 func robot(addr string) bool {
 	local, _ := splitAddress(addr)
-	switch strings.NewReplacer("-", "", "_", "", ".", "").Replace(local) {
+	switch plainLocal(local) {
 	case "noreply", "donotreply", "nichtantworten", "neparepondre", "noresponder", "mailerdaemon", "autoresponder", "autoreply":
 		return true
 	}
@@ -41,7 +57,7 @@ var (
 		`\bdelayed?\b`, `delivery delay`, `still being retried`, `warning: (message|mail|could not send message for)`, `delivery status notification ?\(delay`, `temporarily`, `verzögert`, `verzögerung`, `retard`, `retras`, `ritard`, `vertraagd`, `задерж`, `遅延`, `延迟`,
 	}, "|") + `)`)
 	delayText = regexp.MustCompile(`(?i)(` + strings.Join([]string{
-		`still being retried`, `will (keep|continue|be) (trying|retr|to (be )?(try|retr|attempt))`, `will (be )?retr(y|ied)`, `continue trying`, `keep trying`, `(this is a )?warning message only`, `you do not need to (resend|do anything)`, `no action is required`, `do not need to resend`, `delivery attempts will continue`, `has(n't| not) been delivered yet`, `not yet been delivered`, `has been delayed`, `delivery (is|was) delayed`, `attempts? to deliver .{0,40}will continue`, `wird weiter(hin)? versucht`, `再送を試み`,
+		`still being retried`, `will (keep|continue|be) (trying|retr|to (be )?(try|retr|attempt))`, `will (be )?retr(y|ied)`, `continue trying`, `keep trying`, `(this is a )?warning message only`, `you do not need to (resend|do anything)`, `no action is required`, `delivery attempts will continue`, `(only|just) a temporary failure`, `do not need to re-?send`, `(is|been) delayed for`, `has(n't| not) been delivered yet`, `not yet been delivered`, `has been delayed`, `delivery (is|was) delayed`, `attempts? to deliver .{0,40}will continue`, `wird weiter(hin)? versucht`, `再送を試み`,
 	}, "|") + `)`)
 	finalText   = regexp.MustCompile(`(?i)(giv(en|ing) up|gave up|permanent (fatal )?error|could not be delivered (for|within|after)|has been (bounced|removed|returned)|will (not|no longer) (be )?(retr|tr(y|ied))|retry time(out)? exceeded|is undeliverable)`)
 	failureText = regexp.MustCompile(`(?i)(` + strings.Join([]string{

@@ -19,7 +19,7 @@ import (
 // else windows-1252, in which every byte is a character. What no screen shows
 // (NUL and other control characters) is dropped.
 func decodeText(b []byte, label string) string {
-	return printable(toUTF8(b, strings.ToLower(strings.Trim(label, " \"'"))))
+	return printable(toUTF8(b, strings.ToLower(strings.Trim(label, " \"'="))))
 }
 
 func toUTF8(b []byte, label string) string {
@@ -32,7 +32,7 @@ func toUTF8(b []byte, label string) string {
 		}
 	}
 	if western(label) {
-		if utf8.Valid(b) && !(label == "" && shifted(b)) {
+		if utf8.Valid(b) && !shifted(b) {
 			return string(b) // nothing written in Latin-1 looks like UTF-8
 		}
 		if shifted(b) {

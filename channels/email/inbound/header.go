@@ -26,31 +26,43 @@ type field struct{ name, value string }
 // are passed over; a body without a header has none.
 func readHeader(raw []byte) (h header, body []byte) {
 	raw = trimMbox(raw)
+	begin, end := -1, 0 // of the last field's value
+	finish := func() {
+		if begin >= 0 {
+			h[len(h)-1].value = string(raw[begin:end])
+			begin = -1
+		}
+	}
+	defer finish()
 	for pos := 0; pos < len(raw); {
 		line, next := lineAt(raw, pos)
 		if len(line) == 0 {
 			return h, raw[next:]
 		}
-		if pos >= maxHeader || len(h) >= maxFields {
+		if pos >= maxHeader || len(h) >= maxFields && line[0] != ' ' {
 			return h, afterBlank(raw[pos:])
 		}
 		if line[0] == ' ' || line[0] == '\t' {
-			if len(h) > 0 {
-				h[len(h)-1].value += "\r\n" + string(line)
-			}
+			end = pos + len(line)
 			pos = next
 			continue
 		}
+		finish()
 		if name, value, ok := bytes.Cut(line, []byte(":")); ok && isFieldName(name) {
-			h = append(h, field{strings.ToLower(string(bytes.TrimRight(name, " \t"))), string(bytes.TrimLeft(value, " \t"))})
+			h = append(h, field{name: strings.ToLower(string(bytes.TrimRight(name, " \t")))})
+			begin, end = pos+len(line)-len(value), pos+len(line)
 		}
 		pos = next
 	}
 	return h, nil
 }
 
-// trimMbox takes off the line that an mbox file puts in front of a mail.
+// trimMbox takes off the line that an mbox file puts in front of a mail. A mail
+// whose lines end in CR alone gets line feeds.
 func trimMbox(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 {
+		raw = bytes.ReplaceAll(raw, []byte("\r"), []byte("\n"))
+	}
 	raw = bytes.TrimLeft(raw, "\r\n")
 	if bytes.HasPrefix(raw, []byte("From ")) || bytes.HasPrefix(raw, []byte(">From ")) {
 		_, next := lineAt(raw, 0)
@@ -120,10 +132,7 @@ func (h header) text(name string) string {
 
 // unfold joins the lines of a value (RFC 5322 §2.2.3).
 func unfold(value string) string {
-	if !strings.Contains(value, "\n") {
-		return strings.TrimSpace(value)
-	}
-	return strings.TrimSpace(strings.ReplaceAll(value, "\r\n", ""))
+	return strings.TrimSpace(strings.NewReplacer("\r\n", "", "\n", "").Replace(value))
 }
 
 // decodeWords reads encoded words, in whatever charset. Bytes that are no UTF-8

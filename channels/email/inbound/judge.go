@@ -36,7 +36,7 @@ func (r *Reader) Judge(ctx context.Context, m *Mail, env Envelope, f Finder) (v 
 }
 
 func (r *Reader) judge(ctx context.Context, m *Mail, env Envelope, f Finder) (*Verdict, error) {
-	j := &judgement{reader: r, mail: m, envelope: env, finder: f, verdict: &Verdict{}}
+	j := &judgement{reader: r, mail: m, envelope: env, finder: f, verdict: &Verdict{Reading: reply.Reading{Why: reply.WhyEmpty}}}
 	v := j.verdict
 	v.Evidence.MessageID, v.Evidence.EnvelopeFrom, v.Evidence.Policy = m.MessageID(), m.envelopeFrom(env), r.policy()
 	v.Evidence.From = m.From()
@@ -57,7 +57,8 @@ func (r *Reader) judge(ctx context.Context, m *Mail, env Envelope, f Finder) (*V
 	}
 	if seen {
 		v.Reasons = append([]string{"this mail was judged before"}, v.Reasons...)
-		v.Kind = Duplicate
+		v.Kind, v.Text, v.Own, v.First = Duplicate, "", "", ""
+		v.Reading = reply.Reading{Why: reply.WhyEmpty} // it was read before
 	}
 	return v, nil
 }
@@ -187,18 +188,19 @@ func (j *judgement) isReport(known bool) bool {
 	case known && !m.header.has("x-failed-recipients"):
 		return false // a bounce is from a server
 	}
-	from := m.From()
-	verp := j.match.Via == ViaVERP && m.nullSender(j.envelope)
-	server := daemon(from) || m.header.has("x-failed-recipients") || m.report == "delivery-status"
-	if !server && !verp && !(m.nullSender(j.envelope) && failureSubject.MatchString(m.Subject())) {
+	verp := j.match.Via == ViaVERP
+	null := m.nullSender(j.envelope)
+	certain := m.header.has("x-failed-recipients") || m.report == "delivery-status"
+	server := certain || m.fromServer()
+	if !server && !verp && !(null && failureSubject.MatchString(m.Subject())) {
 		return false
 	}
 	switch action := m.bounceWords(); {
 	case action != "":
 		return j.delivery(m.wordsReport(action), "it is a bounce by its words, and from a server")
-	case server && (verp || m.header.has("x-failed-recipients") || m.report == "delivery-status"):
+	case certain, server && verp:
 		return j.delivery(m.wordsReport("failed"), "a server returned it")
-	case verp && autoSubmitted(m.header) == "" && !m.autoTitle():
+	case verp && null && autoSubmitted(m.header) == "" && !m.autoTitle():
 		return j.delivery(m.wordsReport("failed"), "it came to the envelope address, with the null sender")
 	}
 	return false

@@ -99,10 +99,11 @@ func (m *Mail) takeApart() {
 		return
 	}
 	root.Header = nil // ours counts
-	m.bodies = m.walk(root, m.header)
-	if m.bodies == nil && root.FirstChild == nil && len(root.Content) == 0 && isMultipart(m.header) {
-		m.bodies = []body{m.textBody(m.body, m.header)} // its boundary is nowhere
+	if root.FirstChild == nil && isMultipart(m.header) {
+		m.bodies = []body{m.textBody(m.body, nil)} // its boundary is nowhere
+		return
 	}
+	m.bodies = m.walk(root, m.header)
 }
 
 // parser is the MIME library, which is to find the parts and undo their transfer
@@ -219,7 +220,7 @@ func (m *Mail) alternative(p *enmime.Part) []body {
 			}
 		}
 		if strings.TrimSpace(b.plain) == "" && len(plain) > 0 {
-			b.plain = extract.Join(plain...)
+			b.plain = joined(plain)
 		}
 		if b.html == "" {
 			b.html = strings.Join(html, "<br>")

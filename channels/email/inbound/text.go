@@ -66,7 +66,7 @@ func (m *Mail) written(sent []string) (r extract.Result, fromHTML string) {
 	}
 	// A text in several parts is one text, as long as all have the same form.
 	if len(plains) == 0 || len(plains) == len(m.bodies) {
-		r = extract.Body(extract.Join(plains...), strings.Join(htmls, "<br>"), sent...)
+		r = extract.Body(joined(plains), strings.Join(htmls, "<br>"), sent...)
 		if len(plains) > 0 && len(htmls) == len(m.bodies) {
 			h := extract.HTML(strings.Join(htmls, "<br>"), sent...)
 			fromHTML = h.Own
@@ -80,9 +80,17 @@ func (m *Mail) written(sent []string) (r extract.Result, fromHTML string) {
 		r.Cut = append(r.Cut, part.Cut...)
 		r.Truncated = r.Truncated || part.Truncated
 	}
-	joined := extract.Text(strings.Join(texts, "\n\n"), sent...)
-	joined.Cut, joined.Truncated = append(r.Cut, joined.Cut...), r.Truncated || joined.Truncated
-	return joined, ""
+	all := extract.Text(strings.Join(texts, "\n\n"), sent...)
+	all.Cut, all.Truncated = append(r.Cut, all.Cut...), r.Truncated || all.Truncated
+	return all, ""
+}
+
+// joined makes one body of those of several parts.
+func joined(parts []string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return extract.Join(parts...)
 }
 
 const (
