@@ -212,3 +212,29 @@ Examples:
     beckon slack manifest > manifest.json
     beckon slack manifest --request-url https://beckon.example.com/slack/events`
 }
+
+func (*mailExplainCmd) Help() string {
+	return `It prints a JSON object a line: file, kind, who (the person's address), choice (the option that the text names), text (what the person wrote) and reasons. Only the kind answer with a choice would be recorded. Mails are judged in order, so that one that comes again is a duplicate. Nothing is sent and nobody is asked; DNS neither.
+
+The context is what was asked of one person:
+
+    {"question": "q-101", "text": "Deploy?\n\n1. Approve\n2. Reject", "options": ["Approve", "Reject"],
+     "recipient": "alice@example.com", "reply_to": "hub+qk7m2x4c9v1p8s3tdz5w@example.com",
+     "message_id": "<q-101.r-alice.1@example.com>", "authserv_id": "mx.example.com", "policy": "normal"}
+
+Further keys: verp, the envelope address that bounces go to, and late, the Message-IDs of mails that came after the answer. An object that has all this under the key context will do.
+
+Examples:
+
+    beckon mail explain --context question.json reply.eml
+    beckon mail explain --context question.json inbox/*.eml | jq -r 'select(.kind != "answer") | .file, .reasons[]'`
+}
+
+func (*mailExtractCmd) Help() string {
+	return `It reads the body, without its header and already decoded, on standard input, and leaves out the quoted mail, signatures and what clients and servers put around.
+
+Examples:
+
+    cat body.txt | beckon mail extract
+    cat body.html | beckon mail extract --html`
+}

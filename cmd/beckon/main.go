@@ -92,6 +92,7 @@ type commands struct {
 	Stats      statsCmd      `cmd:"" group:"For operators:" help:"Show what the hub holds and does now."`
 	Backup     backupCmd     `cmd:"" group:"For operators:" help:"Copy the database, also of a running hub."`
 	Slack      slackCmd      `cmd:"" group:"For operators:" help:"Set up Slack."`
+	Mail       mailCmd       `cmd:"" group:"For operators:" help:"Show what the hub makes of mail."`
 	Preview    previewCmd    `cmd:"" group:"For operators:" help:"Show what a message would look like in a channel."`
 
 	Config     configCmd     `cmd:"" group:"More:" help:"Explain the keys of the config."`
