@@ -40,6 +40,15 @@ const (
 // check signatures with.
 func WithTrust(t Trust) Option { return func(c *Client) { c.trust = t } }
 
+// Trusting returns a client like c that checks signatures with t: for whoever
+// learns what to trust only by talking to the hub.
+func (c *Client) Trusting(t Trust) *Client {
+	out := *c
+	out.trust = t
+	out.inbox = out.Verifier("")
+	return &out
+}
+
 // Verifier checks what one hub signs. It is safe for concurrent use.
 type Verifier struct {
 	c       *Client
