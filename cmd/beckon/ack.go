@@ -16,15 +16,6 @@ type ackCmd struct {
 	remote
 }
 
-func (*ackCmd) Help() string {
-	return `People see that the agent has the answer, and the note. The first ack of a message counts. What was taken by "beckon inbox" does not come again.
-
-Examples:
-
-    beckon ack msg_01J… --note "Rolling back now."
-    beckon ack dir_01J… dir_01K…`
-}
-
 func (c *ackCmd) Run(ctx context.Context, sh *shell) error {
 	s, err := c.connect()
 	if err != nil {

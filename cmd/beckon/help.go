@@ -48,6 +48,27 @@ Examples:
     beckon cancel msg_01J…`
 }
 
+func (*ackCmd) Help() string {
+	return `People see that the agent has the answer, and the note. The first ack of a message counts. What was taken by "beckon inbox" does not come again.
+
+Examples:
+
+    beckon ack msg_01J… --note "Rolling back now."
+    beckon ack dir_01J… dir_01K…`
+}
+
+func (*inboxCmd) Help() string {
+	return `Each is a line of id, author, time and title, with tabs between them. With --null it goes on with the body and ends with a NUL byte instead. Before anything is printed, signature, addressee and age are checked, with the keys that the hub publishes; what fails is not printed, and the exit code is 1.
+
+Without --ack they come again after a minute or so, until "beckon ack" names them. When nothing comes in the time of --wait, the exit code is 6.
+
+Examples:
+
+    beckon inbox
+    beckon inbox --wait 1h --max 1 --ack --json | jq -r .title
+    beckon inbox --null --wait 10m | while IFS=$'\t' read -r -d '' id author time title body; do echo "$title" && beckon ack "$id" --note Done.; done`
+}
+
 func (*messagesCmd) Help() string {
 	return `An agent's credential shows that agent's messages, an operator's those of all. On a terminal it is a table; elsewhere each message is a line with tabs and no head. "beckon messages list --help" shows the filters.
 

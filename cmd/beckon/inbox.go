@@ -24,18 +24,6 @@ type inboxCmd struct {
 	remote
 }
 
-func (*inboxCmd) Help() string {
-	return `Each is a line of id, author, time and title, with tabs between them. With --null it goes on with the body and ends with a NUL byte instead. Before anything is printed, signature, addressee and age are checked, with the keys that the hub publishes; what fails is not printed, and the exit code is 1.
-
-Without --ack they come again after a minute or so, until "beckon ack" names them. When nothing comes in the time of --wait, the exit code is 6.
-
-Examples:
-
-    beckon inbox
-    beckon inbox --wait 1h --max 1 --ack --json | jq -r .title
-    beckon inbox --null --wait 10m | while IFS=$'\t' read -r -d '' id author time title body; do echo "$title" && beckon ack "$id" --note Done.; done`
-}
-
 func (c *inboxCmd) Run(ctx context.Context, sh *shell) error {
 	if c.Note != "" && !c.Ack {
 		return usage("--note goes with --ack")
