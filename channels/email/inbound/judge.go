@@ -113,7 +113,7 @@ func (v Via) words() string {
 // isLoop decides about mail of our own. Nobody is told about it.
 func (j *judgement) isLoop(ctx context.Context) (bool, error) {
 	h := j.mail.header
-	if in := h.first(InstanceHeader); j.reader.Instance != "" && strings.EqualFold(in, j.reader.Instance) {
+	if in := h.first(strings.ToLower(InstanceHeader)); j.reader.Instance != "" && strings.EqualFold(in, j.reader.Instance) {
 		return j.is(Loop, "it has the mark of this hub"), nil
 	}
 	from := j.mail.From()

@@ -138,12 +138,22 @@ func cutBlank(text string) (before, after string, ok bool) {
 	return text, "", false
 }
 
+// armoured reports whether the text is encrypted with PGP, in text form.
+func (m *Mail) armoured() bool {
+	for _, b := range m.bodies {
+		if strings.HasPrefix(b.plain, encryptedBegin) || strings.Contains(b.plain, "\n"+encryptedBegin) {
+			return true
+		}
+	}
+	return len(m.bodies) == 1 && m.bodies[0].plain == "" && strings.Contains(m.bodies[0].html, encryptedBegin)
+}
+
 // unreadable says why nobody can read the mail, "" when it can be read.
 func (m *Mail) unreadable(own string) string {
 	switch {
 	case m.encrypted != "":
 		return "encrypted with " + m.encrypted
-	case strings.Contains(own, encryptedBegin):
+	case m.armoured():
 		return "encrypted with PGP"
 	case m.tnef && strings.TrimSpace(own) == "":
 		return "all of it is in winmail.dat"
