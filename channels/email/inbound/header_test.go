@@ -59,22 +59,23 @@ func TestReadHeaderIsBounded(t *testing.T) {
 
 func TestDecodeWords(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		"Re: =?ISO-2022-JP?B?GyRCM05HJxsoQg==?= [Q-101]":         "Re: 確認 [Q-101]",
-		"=?utf-8?Q?Gr=C3=BC=C3=9Fe?= =?utf-8?Q?_aus_K=C3=B6ln?=": "Grüße aus Köln",
-		"=?windows-1251?B?xOA=?=":                                "Да",
-		"=?gb2312?B?xOO6ww==?=":                                  "你好",
-		"=?x-unknown?Q?Gr=FC=DFe?=":                              "Grüße",
-		"=?utf-8?Q?broken":                                       "=?utf-8?Q?broken",
-		"Gr\xfc\xdfe":                                            "Grüße",
-		"Grüße":                                                  "Grüße",
-		"=?utf-8?B?%%%?=":                                        "=?utf-8?B?%%%?=",
-		"a\x00b\x1b[31m":                                         "ab[31m",
-		"=?utf-8?Q?a=00b=0D=0AX?=":                               "ab X",
-		"=?utf-8*en?Q?language?=":                                "language",
-		"\"=?utf-8?Q?quoted?=\" <a@a.test>":                      "\"quoted\" <a@a.test>",
-		"=?us-ascii?Q?Re:_?= =?utf-8?B?UmU6IFtRLTEwMV0g8J+RjQ==?=": "Re: Re: [Q-101] 👍",
+	for _, tt := range [][2]string{
+		{"Re: =?ISO-2022-JP?B?GyRCM05HJxsoQg==?= [Q-101]", "Re: 確認 [Q-101]"},
+		{"=?utf-8?Q?Gr=C3=BC=C3=9Fe?= =?utf-8?Q?_aus_K=C3=B6ln?=", "Grüße aus Köln"},
+		{"=?windows-1251?B?xOA=?=", "Да"},
+		{"=?gb2312?B?xOO6ww==?=", "你好"},
+		{"=?x-unknown?Q?Gr=FC=DFe?=", "Grüße"},
+		{"=?utf-8?Q?broken", "=?utf-8?Q?broken"},
+		{"Gr\xfc\xdfe", "Grüße"},
+		{"Grüße", "Grüße"},
+		{"=?utf-8?B?%%%?=", "=?utf-8?B?%%%?="},
+		{"a\x00b\x1b[31m", "ab[31m"},
+		{"=?utf-8?Q?a=00b=0D=0AX?=", "ab X"},
+		{"=?utf-8*en?Q?language?=", "language"},
+		{"\"=?utf-8?Q?quoted?=\" <a@a.test>", "\"quoted\" <a@a.test>"},
+		{"=?us-ascii?Q?Re:_?= =?utf-8?B?UmU6IFtRLTEwMV0g8J+RjQ==?=", "Re: Re: [Q-101] 👍"},
 	} {
+		in, want := tt[0], tt[1]
 		if got := oneLine(decodeWords(in)); got != want {
 			t.Errorf("decodeWords(%q) = %q, want %q", in, got, want)
 		}
