@@ -1,6 +1,7 @@
 package safehttp_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -194,8 +195,30 @@ func TestLoopbackByName(t *testing.T) {
 	wantKind(t, e, safehttp.RefusedAddress, true, false)
 }
 
-// What name servers do wrong is the network's fault, and is tried again; the
-// machine's search list is never tried.
+// asking writes down what it is asked for.
+type asking struct {
+	safehttp.Resolver
+	hosts []string
+}
+
+func (a *asking) LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error) {
+	a.hosts = append(a.hosts, host)
+	return a.Resolver.LookupNetIP(ctx, network, host)
+}
+
+// A name is looked up as it is, and not below the domain of this machine, where
+// somebody else might have it.
+func TestNoSearchList(t *testing.T) {
+	t.Parallel()
+	a := &asking{Resolver: newWorld(t).dns.resolver()}
+	_, e := post(t, safehttp.New(safehttp.Options{Resolver: a}), "https://nobody.example.com/")
+	wantKind(t, e, safehttp.DNS, false, false)
+	if want := []string{"nobody.example.com."}; !slices.Equal(a.hosts, want) {
+		t.Errorf("looked up %v; want %v", a.hosts, want)
+	}
+}
+
+// What name servers do wrong is the network's fault, and is tried again.
 func TestNameServerTrouble(t *testing.T) {
 	t.Parallel()
 	t.Run("no such name", func(t *testing.T) {

@@ -63,10 +63,16 @@ type Options struct {
 	// MaxPerHost is how many connections to one host and port there are at once;
 	// further calls wait. 0 means [DefaultMaxPerHost].
 	MaxPerHost int
-	// Resolver looks names up; nil means [net.DefaultResolver].
-	Resolver *net.Resolver
+	// Resolver looks names up, which are fully qualified; nil means
+	// [net.DefaultResolver].
+	Resolver Resolver
 	// RootCAs vouch for the other side; nil means the machine's own.
 	RootCAs *x509.CertPool
+}
+
+// Resolver is what of a [net.Resolver] is used.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 // Client calls URLs that others chose. It is safe for concurrent use and needs

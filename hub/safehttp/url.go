@@ -25,7 +25,7 @@ const maxName = 253
 // (RFC 5890), addresses as [netip.Addr] writes them, no default port. Hosts that
 // parsers read in different ways are refused, whatever they might mean. The
 // error is an [*Error] whose Msg goes on from the name of a field: "must begin
-// with https://". It quotes nothing but a plain host.
+// with https://". It quotes nothing of the URL.
 func (c *Client) CheckURL(raw string) (*url.URL, error) {
 	if err := checkText(raw); err != nil {
 		return nil, err
@@ -34,10 +34,6 @@ func (c *Client) CheckURL(raw string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, perr := url.Parse(raw)
-	if perr != nil || u.Host != authority || u.User != nil || u.Opaque != "" || u.Fragment != "" {
-		return nil, refuseURL("is not a URL such as https://agent.example.com/path")
-	}
 	host, port, err := splitAuthority(authority)
 	if err != nil {
 		return nil, err
@@ -45,6 +41,10 @@ func (c *Client) CheckURL(raw string) (*url.URL, error) {
 	name, err := c.checkHost(host)
 	if err != nil {
 		return nil, err
+	}
+	u, perr := url.Parse(raw)
+	if perr != nil || u.Host != authority || u.User != nil || u.Opaque != "" || u.Fragment != "" {
+		return nil, refuseURL("is not a URL such as https://agent.example.com/path")
 	}
 	switch {
 	case u.Scheme == "http" && !(c.opt.AllowLoopback && isLoopback(name)):

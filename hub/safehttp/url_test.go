@@ -117,6 +117,49 @@ func TestHostileURLs(t *testing.T) {
 	t.Logf("%d hostile URLs", count)
 }
 
+// A refusal says what to change.
+func TestRefusalsSayWhy(t *testing.T) {
+	t.Parallel()
+	c, dev := safehttp.New(safehttp.Options{}), safehttp.New(safehttp.Options{AllowLoopback: true})
+	for _, tt := range []struct {
+		client    *safehttp.Client
+		raw, want string
+	}{
+		{c, "", "is empty"},
+		{c, "agent.example.com/x", "must begin with https://"},
+		{c, "http://agent.example.com/", "must begin with https://"},
+		{c, "ws://agent.example.com/", "must begin with https://"},
+		{dev, "http://agent.example.com/", "must begin with https://; plain http:// is for this machine only, such as http://localhost:8080/"},
+		{c, "https:///x", "names no host"},
+		{c, "https://u:p@agent.example.com/", "must have no user name or password in front of the host"},
+		{c, "https://agent%2eexample.com/", "has a % in its host; write the host plainly"},
+		{c, "https://agent.example.com/%", "is not a URL such as https://agent.example.com/path"},
+		{c, "https://agent.example.com/#top", "must have no fragment: leave out # and what follows"},
+		{c, "https://agent.example.com\\x", "has a space, a backslash or an invisible character in it; percent-encode it"},
+		{c, "https://agent.example.com/a b", "has a space, a backslash or an invisible character in it; percent-encode it"},
+		{c, "https://agent.example.com/\xff", "is not UTF-8"},
+		{c, "https://agent.example.com:99999/", "has a port that is not a number from 1 to 65535"},
+		{c, "https://agent.example.com./", "has a dot at the end of its host; leave it out"},
+		{c, "https://agent/", "has a host without a dot; write its full name, such as agent.example.com"},
+		{c, "https://agent_1.example.com/", "has a host that is no valid name; it takes letters, digits, hyphens and single dots, such as agent.example.com"},
+		{c, "https://ａgent.example.com/", "has a host that is no valid international name; write it in lower case and composed letters (NFC)"},
+		{c, "https://0177.0.0.1/", "has a host that looks like an IPv4 address and is none; write four decimal numbers without leading zeros, or a name"},
+		{c, "https://10.0.0.1/", "has a private address, which is never called; the host must be on the public internet"},
+		{c, "https://[::ffff:8.8.8.8]/", "has an IPv4 address written as IPv6; write it as IPv4"},
+		{c, "https://2606:4700::1/", "has more than one colon in its host; an IPv6 address goes into brackets"},
+		{c, "https://[agent]/", "has brackets around something that is not an IPv6 address"},
+		{c, "https://localhost/", "is for this machine; the host must be on the public internet"},
+		{c, "https://db.internal/", "has a host that is no name of the public internet"},
+		{c, "https://agent.example.com/" + strings.Repeat("x", 3000), "has 3026 bytes, the limit is 2048"},
+		{c, "https://" + strings.Repeat("a.", 200) + "com/", "has a host of more than 253 letters"},
+	} {
+		_, err := tt.client.CheckURL(tt.raw)
+		if e, ok := errors.AsType[*safehttp.Error](err); !ok || e.Msg != tt.want {
+			t.Errorf("%q: got %v; want %q", tt.raw, err, tt.want)
+		}
+	}
+}
+
 func TestGoodURLs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
