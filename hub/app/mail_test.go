@@ -108,7 +108,7 @@ func (o *office) reply(from string, m *mail.Message, text string, headers ...str
 }
 
 // plain is the text part of a mail.
-func plain(t *testing.T, m *mail.Message) string {
+func plain(t testing.TB, m *mail.Message) string {
 	t.Helper()
 	b, err := io.ReadAll(m.Body)
 	if err != nil {
