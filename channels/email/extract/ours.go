@@ -114,6 +114,7 @@ func withoutLinks(s string) string {
 }
 
 func link(s string) bool {
+	s = strings.TrimSpace(s)
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "mailto:") || strings.HasPrefix(s, "tel:") || strings.HasPrefix(s, "cid:")
 }
 
