@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
+	"crypto/hmac"
+	"crypto/md5"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"errors"
 	"io"
 	"log"
@@ -212,6 +215,8 @@ func (s *session) Auth(mech string) (sasl.Server, error) {
 		return sasl.NewPlainServer(func(_, user, password string) error { return check(user, password) }), nil
 	case "LOGIN":
 		return &loginServer{check: check}, nil
+	case "CRAM-MD5":
+		return &cramServer{secret: s.p.secret, check: check}, nil
 	case "XOAUTH2":
 		return &xoauth2Server{check: check}, nil
 	}
@@ -234,6 +239,26 @@ func (l *loginServer) Next(response []byte) ([]byte, bool, error) {
 		return []byte("Password:"), false, nil
 	}
 	return nil, true, l.check(*l.user, string(response))
+}
+
+// cramServer is CRAM-MD5 (RFC 2195).
+type cramServer struct {
+	secret string
+	check  func(user, password string) error
+}
+
+func (c *cramServer) Next(response []byte) ([]byte, bool, error) {
+	const challenge = "<1896.697170952@mx.example.com>"
+	if response == nil {
+		return []byte(challenge), false, nil
+	}
+	user, digest, _ := strings.Cut(string(response), " ")
+	m := hmac.New(md5.New, []byte(c.secret))
+	m.Write([]byte(challenge))
+	if digest != hex.EncodeToString(m.Sum(nil)) {
+		return nil, true, c.check(user, digest)
+	}
+	return nil, true, c.check(user, c.secret)
 }
 
 // xoauth2Server is XOAUTH2: a refusal comes as a challenge first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -154,6 +155,30 @@ func TestPostAfterTheEnd(t *testing.T) {
 				t.Errorf("%d mails went out", n)
 			}
 		})
+	}
+}
+
+// TestDoubtStays holds that a refusal of a later try does not take back that an
+// earlier one may have got through.
+func TestDoubtStays(t *testing.T) {
+	t.Parallel()
+	w := startWorld(t, nil, peerOptions{tls: tlsNone})
+	card := channeltest.Ask("msg_a")
+	r := w.request(card)
+	w.peer.onData = func(c net.Conn, _ []byte) error { _ = c.Close(); return errors.New("nobody hears this") }
+	_, err := w.ch.Post(t.Context(), r)
+	if de := deliveryError(t, err); !de.MaybeSent {
+		t.Fatalf("got %+v, want one that may have been sent", de)
+	}
+	r.Attempt, r.MaybeSent = 2, true
+	w.peer.onData = func(net.Conn, []byte) error { return refuse(451, 4, 3, 0, "later") }
+	_, err = w.ch.Post(t.Context(), r)
+	if de := deliveryError(t, err); !de.MaybeSent || de.Permanent {
+		t.Errorf("got %+v, want one that may have been sent", de)
+	}
+	r.Attempt, r.Card = 3, resolved(card, byBob())
+	if posted, err := w.ch.Post(t.Context(), r); err != nil || posted.Ref == "" {
+		t.Errorf("got %+v, %v; want that a copy may stand, so that its owner hears of the end", posted, err)
 	}
 }
 

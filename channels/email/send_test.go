@@ -45,6 +45,7 @@ func TestSendWays(t *testing.T) {
 	}{
 		"starttls, plain":  {tlsStart, []string{"LOGIN", "PLAIN", "XOAUTH2"}, nil, "PLAIN hub@example.com"},
 		"tls, login":       {tlsWhole, []string{"LOGIN"}, nil, "LOGIN hub@example.com"},
+		"starttls, cram":   {tlsStart, []string{"CRAM-MD5"}, nil, "CRAM-MD5 hub@example.com"},
 		"none, plain":      {tlsNone, []string{"PLAIN"}, nil, "PLAIN hub@example.com"},
 		"starttls, token":  {tlsStart, []string{"PLAIN", "XOAUTH2"}, token, "XOAUTH2 hub@example.com"},
 		"another user":     {tlsWhole, []string{"PLAIN"}, func(c *section) { c.SMTP.User = "apikey" }, "PLAIN apikey"},
