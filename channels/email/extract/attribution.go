@@ -77,7 +77,7 @@ func wrapped(lines []line, i int) int {
 // introduces reports whether a whole line introduces a quote. A quote that
 // follows it makes up for clues that lack.
 func (c *clues) introduces(low string, quoteFollows bool) bool {
-	if c.first && !quoteFollows {
+	if c.first && !(quoteFollows && c.dated) {
 		return false
 	}
 	switch {

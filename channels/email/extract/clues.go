@@ -194,7 +194,7 @@ func phraseSet(phrases ...string) map[string]bool {
 
 // verbs are the words that say that somebody wrote, without auxiliaries.
 var verbs = wordSet(
-	"wrote writes sent said posted replied",                                                        // en
+	"wrote writes sent", // en
 	"schrieb schrieben schreibt geschrieben geschriewen",                                           // de, lb
 	"schreef geschreven schrijft skryf geskryf",                                                    // nl, af
 	"écrit ecrit écrivait écrivit",                                                                 // fr

@@ -150,7 +150,10 @@ func (c *cutter) around(before []line, rest []piece) []line {
 	lines := append(before[:len(before):len(before)], line{})
 	signOff := onlySignOff(rest)
 	for _, p := range rest {
-		if p.kind == own || p.kind == quote && !signOff {
+		switch {
+		case p.kind == own && signOff:
+			lines = append(lines, trim(p.lines)...)
+		case p.kind == own || p.kind == quote && !signOff:
 			lines = append(lines, p.lines...)
 		}
 	}

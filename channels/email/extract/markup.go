@@ -109,7 +109,7 @@ func (a attrs) quotes(tag string) string {
 	}
 	switch {
 	case strings.HasPrefix(a.marker, "__divider"), strings.HasPrefix(a.marker, "__headers"), strings.HasPrefix(a.marker, "__quoted"):
-		return "HTML " + a.marker
+		return "HTML data-marker"
 	case a.style != "" && outlookRule.MatchString(a.style):
 		return "HTML border of Outlook"
 	}
