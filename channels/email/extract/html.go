@@ -80,6 +80,17 @@ func (p *page) finish() {
 	supercited(p.lines)
 }
 
+// unquote makes text of what only blockquotes mark as a quote.
+func (p *page) unquote() {
+	kept := p.lines[:0]
+	for _, l := range p.lines {
+		if l.mark == "" {
+			kept = append(kept, quoted(strings.TrimSpace(l.body)))
+		}
+	}
+	p.lines = kept
+}
+
 // write adds text to the line.
 func (p *page) write(s string) {
 	if p.skip > 0 {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,7 +54,7 @@ func split(s string) []line {
 			fenced = !fenced
 		}
 		l.fence = fenced
-		lines = append(lines, l)
+		lines = append(lines, parted(l)...)
 	}
 	if fenced { // never closed, so it was none
 		for i := range lines {
@@ -63,6 +64,27 @@ func split(s string) []line {
 	supercited(lines)
 	return lines
 }
+
+// parted parts a line in which what introduces a quote comes right after the
+// text, since a program lost the line end: "Approve On 3 May 2026, X wrote:".
+func parted(l line) []line {
+	if l.depth > 0 || l.fence || len(l.raw) > maxAttribution || !strings.HasSuffix(l.norm, ":") && !strings.HasSuffix(l.norm, "--") {
+		return []line{l}
+	}
+	at := headInside.FindStringIndex(l.raw)
+	if at == nil {
+		return []line{l}
+	}
+	head, text := quoted(strings.TrimSpace(l.raw[at[0]:])), quoted(strings.TrimRightFunc(l.raw[:at[0]], spaceOrInvisible))
+	c := cluesOf(head.low)
+	if text.norm == "" || !separator(&head) && !(c.ends && c.colon && c.dated && (c.email || c.clock)) {
+		return []line{l}
+	}
+	return []line{text, head}
+}
+
+// headInside finds where it may begin.
+var headInside = regexp.MustCompile(`[\s\x{a0}](?:(?:On|Am|Le|El|Em|Op|Den|Il|Il giorno|W dniu|Dnia|Dne|Dňa|Pada|Vào) (?:\pL{2,10}[.,]{0,2} ){0,2}\d|-{3,} ?\pL[\pL ]{3,30} ?-{3,}$)`)
 
 // quoted makes a line of raw text, and counts its quote marks.
 func quoted(raw string) line {

@@ -122,21 +122,19 @@ func postscript(lines []line) int {
 }
 
 // ruled finds a line of dashes, stars or the like with a short signature below
-// it, or with nothing.
+// it, framed perhaps, or with nothing.
 func ruled(lines []line, from int) int {
+	found := len(lines)
 	for i := len(lines) - 1; i >= from && len(lines)-i <= maxSignature; i-- {
 		if !isRule(&lines[i]) {
 			continue
 		}
-		below := trim(lines[i+1:])
-		if len(below) == 0 {
-			return i
-		}
-		if len(below) <= maxRuledSignin && looksSigned(below) {
-			return i
+		below := withoutRule(trim(lines[i+1:]))
+		if len(below) == 0 || len(below) <= maxRuledSignin && looksSigned(below) {
+			found = i
 		}
 	}
-	return len(lines)
+	return found
 }
 
 // isRule reports whether a line is drawn: three or more of one character.
