@@ -277,6 +277,7 @@ func TestKinds(t *testing.T) {
 		{"a reaction of RFC 9078", aliceReply().with("Content-Disposition: reaction", "Content-Type: text/plain; charset=utf-8").says("👍\n"), Reaction, ""},
 		{"a reaction of RFC 9078 with a text", aliceReply().with("Content-Type: multipart/mixed; boundary=b").says("--b\nContent-Disposition: reaction\n\n👍\n--b\n\nReject\n--b--\n"), Answer, ""},
 		{"Outlook's reaction", aliceReply().says("Alice Example reacted to your message:\n\n👍\n"), Reaction, ""},
+		{"Outlook's reaction above our mail", aliceReply().says("Alice Example reacted to your message:\n\nShip web-app 2.3?\n\n1. Approve\n"), Reaction, ""},
 		{"Outlook's reaction in German", aliceReply().with("Content-Type: text/plain; charset=utf-8").says("Alice Example hat auf Ihre Nachricht reagiert:\n"), Reaction, ""},
 
 		{"Auto-Submitted", aliceReply().add("Auto-Submitted: auto-replied (vacation)").says("Approve"), AutoReply, "-"},
