@@ -98,7 +98,7 @@ func sentence(s string) bool {
 // piped reports whether a line has short parts between bars or dots.
 func piped(s string) bool {
 	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '|' || r == '•' || r == '·' })
-	if len(parts) < 2 {
+	if len(parts) < 2 || strings.HasPrefix(s, "|") || strings.Contains(s, "||") { // a table, or code
 		return false
 	}
 	for _, p := range parts {

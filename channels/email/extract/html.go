@@ -145,7 +145,7 @@ func (p *page) flush(asked bool) {
 	if p.text.Len() == 0 && !asked {
 		return
 	}
-	s := strings.TrimRightFunc(clean(p.text.String()), spaceOrInvisible)
+	s := strings.TrimRightFunc(clean(p.text.String()), trailing)
 	p.text.Reset()
 	for part := range strings.SplitSeq(s, "\n") {
 		l := quoted(part)

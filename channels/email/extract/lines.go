@@ -49,7 +49,7 @@ func split(s string) []line {
 	var lines []line
 	fenced := false
 	for raw := range strings.SplitSeq(s, "\n") {
-		l := quoted(strings.TrimRightFunc(raw, spaceOrInvisible))
+		l := quoted(strings.TrimRightFunc(raw, trailing))
 		if l.depth == 0 && strings.HasPrefix(l.norm, "```") {
 			fenced = !fenced
 		}
@@ -75,7 +75,7 @@ func parted(l line) []line {
 	if at == nil {
 		return []line{l}
 	}
-	head, text := quoted(strings.TrimSpace(l.raw[at[0]:])), quoted(strings.TrimRightFunc(l.raw[:at[0]], spaceOrInvisible))
+	head, text := quoted(strings.TrimSpace(l.raw[at[0]:])), quoted(strings.TrimRightFunc(l.raw[:at[0]], trailing))
 	c := cluesOf(head.low)
 	if text.norm == "" || !separator(&head) && !(c.ends && c.colon && c.dated && (c.email || c.clock)) {
 		return []line{l}
@@ -213,6 +213,12 @@ func invisible(r rune) bool {
 }
 
 func spaceOrInvisible(r rune) bool { return unicode.IsSpace(r) || invisible(r) }
+
+// trailing reports whether r at the end of a line is nothing. The parts of an
+// emoji that are not seen belong to it.
+func trailing(r rune) bool {
+	return spaceOrInvisible(r) && r != 0x34f && r != 0x200d && (r < 0xfe00 || r > 0xfe0f) && r < 0xe0000
+}
 
 // trim takes blank lines off both ends.
 func trim(lines []line) []line { return trimEnd(trimStart(lines)) }

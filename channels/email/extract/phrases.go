@@ -158,7 +158,7 @@ func footer(lines []line, from int) int {
 // line, with known words, or a paragraph that is a disclaimer.
 func footerBegins(lines []line, i int) bool {
 	l := &lines[i]
-	if !l.own() || l.fence || i > 0 && lines[i-1].norm != "" && !isRule(&lines[i-1]) && lines[i-1].norm != "-" {
+	if !l.own() || l.fence || i > 0 && lines[i-1].norm != "" && !isRule(&lines[i-1]) {
 		return false
 	}
 	if footerStart.MatchString(l.low) {
