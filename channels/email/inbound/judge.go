@@ -237,10 +237,7 @@ func (j *judgement) isAutomatic(known bool) bool {
 	if j.match.Question == nil {
 		return false
 	}
-	if m.autoTitle() {
-		return j.is(AutoReply, "a program wrote it, by its subject")
-	}
-	if sign := m.seemsAutomatic(); sign != "" && !known {
+	if sign := m.seemsAutomatic(known); sign != "" {
 		return j.is(AutoReply, "a program wrote it: "+sign)
 	}
 	return false

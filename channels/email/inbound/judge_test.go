@@ -289,6 +289,7 @@ func TestKinds(t *testing.T) {
 		{"X-Autoreply", aliceReply().add("X-Autoreply: yes"), AutoReply, "-"},
 		{"X-Autoreply: no", aliceReply().add("X-Autoreply: no"), Answer, ""},
 		{"Precedence: auto_reply", aliceReply().add("Precedence: auto_reply"), AutoReply, "-"},
+		{"Precedence: junk, as vacation(1) writes", aliceReply().add("Precedence: junk"), AutoReply, "-"},
 		{"Precedence: bulk", aliceReply().add("Precedence: bulk"), Answer, ""},
 		{"Precedence: list, from a list", aliceReply().add("Precedence: list", "List-Id: <team.example.test>"), Answer, ""},
 		{"X-Auto-Response-Suppress is no sign", aliceReply().add("X-Auto-Response-Suppress: All"), Answer, ""},
