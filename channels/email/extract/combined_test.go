@@ -41,9 +41,7 @@ func TestCombined(t *testing.T) {
 			signatures = append(signatures, signature)
 		}
 	}
-	for _, s := range mobileSignatures {
-		signatures = append(signatures, s)
-	}
+	signatures = append(signatures, mobileSignatures...)
 	banners := []string{"", "", "", "[EXTERNAL]\n\n", "CAUTION: This email originated from outside of the organization.\n\n"}
 	wrong := 0
 	for range rounds(4000) {

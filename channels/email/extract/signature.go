@@ -238,7 +238,7 @@ func signedOff(lines []line, from int) int {
 // signsOff reports whether a line in lower case is a sign-off, alone or with a
 // name behind it.
 func signsOff(low string) bool {
-	s := strings.TrimRight(strings.Trim(low, " *_/~-"), ":،، ")
+	s := strings.TrimRight(strings.Trim(low, " *_/~-"), ": ")
 	head, name, _ := strings.Cut(s, ",")
 	head = strings.Trim(head, " .!:*_")
 	if signOffs[head] {
