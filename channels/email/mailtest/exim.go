@@ -60,6 +60,7 @@ func StartExim(tb testing.TB, o EximOptions) *Exim {
 		make: func() *exec.Cmd { return a.command(dir, bin, "-C", conf, "-bdf", "-q2s", "-oX", e.Addr) },
 		logs: func() string { return readLog(filepath.Join(dir, "log-main"), filepath.Join(dir, "log-panic")) },
 		dial: []string{e.Addr},
+		dir:  dir,
 	}
 	tb.Cleanup(e.Kill)
 	e.process.start()
