@@ -60,6 +60,7 @@ func (r *Reader) judge(ctx context.Context, m *Mail, env Envelope, f Finder) (*V
 		v.Kind, v.Text, v.Own, v.First = Duplicate, "", "", ""
 		v.Reading = reply.Reading{Why: reply.WhyEmpty} // it was read before
 	}
+	v.tidy()
 	return v, nil
 }
 
