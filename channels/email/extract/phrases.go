@@ -141,8 +141,11 @@ var privacy = []*regexp.Regexp{
 // instruction is what a template asks the writer to leave alone.
 var instruction = regexp.MustCompile(`^\W{0,2}(?:please )?(?:do not|don't|bitte nicht|ne pas|no|non|niet|nicht) (?:change|edit|modify|alter|remove|delete|ändern|modifier|modifique|modificare|wijzigen)?.{0,40}\b(?:address|subject|betreff|adresse|objet|sujet|asunto|oggetto|onderwerp|line below|text below)\b.{0,40}\W$`)
 
-// maxFooter is how many lines from the end a footer is looked for.
-const maxFooter = 120
+const (
+	maxFooter     = 120  // lines from the end in which a footer is looked for
+	minDisclaimer = 80   // bytes of a disclaimer
+	maxDisclaimer = 2000 // bytes that are looked at
+)
 
 // footer finds what a server, a list or a program wrote at the end.
 func footer(lines []line, from int) int {
@@ -170,15 +173,12 @@ func footerBegins(lines []line, i int) bool {
 // disclaims reports whether the first paragraph of lines is a disclaimer.
 func disclaims(lines []line) bool {
 	var b strings.Builder
-	for i := range lines {
-		if lines[i].norm == "" || lines[i].depth > 0 || b.Len() > 2000 {
-			break
-		}
+	for i := 0; i < len(lines) && lines[i].own() && b.Len() < maxDisclaimer; i++ {
 		b.WriteString(lines[i].low)
 		b.WriteByte(' ')
 	}
-	s := b.String()
-	if len(s) < 80 {
+	s, _ := capped(b.String(), maxDisclaimer)
+	if len(s) < minDisclaimer {
 		return false
 	}
 	n := 0
