@@ -21,7 +21,7 @@ import (
 // patience is how long a server may take to come up, and a helper of this
 // package to get what it asks for. It is for slow machines; a server is ready
 // within a tenth of a second.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // find returns the path of a program, or skips the test. Servers live in sbin,
 // which is not in everybody's PATH.
@@ -249,7 +249,7 @@ func killStrays(dir string) error {
 // fatal is an error that waiting doesn't mend.
 type fatal struct{ error }
 
-// Eventually calls f until it returns nil, for at most half a minute, and then
+// Eventually calls f until it returns nil, for at most a minute, and then
 // returns its last error. It is for what other processes do, which has no event
 // to wait for.
 func Eventually(f func() error) error {
