@@ -272,7 +272,7 @@ func TestEmptyReplyByOutlook(t *testing.T) {
 		}}
 	}))
 	asked := o.mails("alice", 1)[0]
-	quote := regexp.MustCompile(`(?m)^Or open the page: (\S+)$`).ReplaceAllString(plain(t, asked), "Or open the page<$1>")
+	quote := regexp.MustCompile(`(?m)^Or open the page: (\S+)\r?$`).ReplaceAllString(plain(t, asked), "Or open the page<${1}>")
 	o.reply("alice@example.test", asked, "\n\n________________________________\nFrom: Beckon <hub@example.test>\nSent: Tuesday, December 1, 2026 7:20:20 PM\n"+
 		"To: Alice Ng <alice@example.test>\nSubject: "+asked.Header.Get("Subject")+"\n\n"+strings.ReplaceAll(quote, "-- reply above this line --", ""))
 	if help := plain(t, o.mails("alice", 2)[1]); !strings.Contains(help, "Nothing has been recorded") {
@@ -290,7 +290,9 @@ func (o *office) form(id string) (status, value string) {
 	_, b := o.do("GET", "/v1/messages/"+id+"?wait=30", botToken, "")
 	var m struct {
 		Status   string
-		Response struct{ Response struct{ Value json.RawMessage } }
+		Response struct {
+			Response struct{ Value json.RawMessage }
+		}
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
 		o.t.Fatal(err)
