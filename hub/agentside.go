@@ -14,18 +14,12 @@ import (
 // own. To anybody but the submitter no id exists (spec §9.1), so that all of
 // CodeNotFound is the same to look at.
 func (h *Hub) find(ctx context.Context, agentID, id string) (*Message, error) {
-	m, err := h.store.Message(ctx, id)
-	if err == nil && m.AgentID == agentID {
-		return m, nil
-	}
-	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrGone) {
-		return nil, err
-	}
-	if errors.Is(err, ErrGone) {
-		owner, err := h.store.TombstoneAgent(ctx, id)
-		if err == nil && owner == agentID {
-			return nil, gone(id)
-		}
+	m, err := h.store.Own(ctx, agentID, id)
+	switch {
+	case errors.Is(err, ErrGone):
+		return nil, gone(id)
+	case !errors.Is(err, ErrNotFound):
+		return m, err
 	}
 	hubID, err := h.store.FindAlias(ctx, agentID, id)
 	switch {
@@ -89,9 +83,16 @@ func park(ctx context.Context, woken <-chan struct{}, d time.Duration) {
 	}
 }
 
-// Body renders the body of GET /v1/messages/{id} (spec §8.2); with extra, the
-// "beckon" object of deliveries and warnings travels along.
+// Body renders the body of GET /v1/messages/{id} for the submitter (spec §8.2);
+// with extra, the "beckon" object of deliveries and warnings travels along. That
+// the agent has got its answer is recorded before it is rendered, so call it
+// only for somebody who is still there.
 func (h *Hub) Body(ctx context.Context, m *Message, extra bool) ([]byte, error) {
+	m = h.taken(ctx, m)
+	delivery, err := deliveryOf(m)
+	if err != nil {
+		return nil, err
+	}
 	var extras []byte
 	if extra {
 		s, err := h.store.Snapshot(ctx, m.ID)
@@ -102,7 +103,7 @@ func (h *Hub) Body(ctx context.Context, m *Message, extra bool) ([]byte, error) 
 			return nil, err
 		}
 	}
-	return ma2h.AppendMessage(nil, m.Envelope, m.VisibleID(), m.Status, m.Response, nil, extras), nil
+	return ma2h.AppendMessage(nil, m.Envelope, m.VisibleID(), m.Status, m.Response, delivery, extras), nil
 }
 
 // Extras are our own addition to a message's body, on request only: target

@@ -67,6 +67,9 @@ type Card struct {
 	AskedOf   []string // names of the people who may answer
 	AskedTeam string   // what they are together, such as "oncall"; "" for no one team
 	Decision  *Decision
+	// Track says whether the agent has the answer: nil while the message is open,
+	// for a notify, and once it is withdrawn.
+	Track *Track
 }
 
 // CardOption is one choice. N is its position from 1, which an Answer may use.

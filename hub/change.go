@@ -55,6 +55,7 @@ type Patch struct {
 	Checklist    []ma2h.ChecklistItem
 	Head         ChainHead
 	NextDelivery int
+	Track        *Track // nil: as it is
 }
 
 // PatchOf returns a Patch that leaves m as it is.
@@ -118,8 +119,15 @@ type Store interface {
 	Snapshot(ctx context.Context, id string) (*Snapshot, error)
 	// Message reads a message alone; errors as for Snapshot.
 	Message(ctx context.Context, id string) (*Message, error)
+	// Own is Message for the agent that sent it: another's message does not exist,
+	// and reading for it costs the same.
+	Own(ctx context.Context, agentID, id string) (*Message, error)
 	// Apply returns once the change is durable.
 	Apply(ctx context.Context, c *Change) error
+	// Unseen lists asks and tasks of 0.5 and later that people or the clock have
+	// ended before a time, and whose Response their agent has not got, longest
+	// ended first.
+	Unseen(ctx context.Context, before time.Time, limit int) ([]string, error)
 
 	Finder
 	Lister

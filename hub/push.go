@@ -270,3 +270,15 @@ func endedPush(ctx context.Context, d *Delivery, err error) attempt {
 	}
 	return a
 }
+
+// recordPush writes down a push that arrived. The receiver's 2xx is how the
+// agent got its answer, unless it has read it before (spec §14.2).
+func (h *Hub) recordPush(s *Snapshot, c *Change, d *Delivery) error {
+	content := map[string]any{"via": "push", "target": d.Target.String(), "attempt": d.Attempts}
+	if s.Message.Track.State != TrackNone {
+		return s.Message.record(c, "pushed", content)
+	}
+	t := s.Message.Track
+	t.State, t.DeliveredAt = TrackDelivered, c.At
+	return h.advance(s, c, t, "delivered_to_agent", content)
+}

@@ -33,11 +33,14 @@ func (d *Directory) card(m *Message, reader *Person, v View) *Card {
 	}
 	if e.Sensitive && v == Export {
 		c.Hidden, c.PageOnly = true, true
-		c.Masked = r.masked
 		if m.Response != nil {
 			c.Decision = d.decision(m)
 			c.Decision.hide()
+			if c.Track = r.track(m); c.Track != nil {
+				c.Track.AckNote = ""
+			}
 		}
+		c.Masked = r.masked
 		return c
 	}
 	c.Body = r.text(e.Body)
@@ -62,6 +65,7 @@ func (d *Directory) card(m *Message, reader *Person, v View) *Card {
 	}
 	if m.Response != nil {
 		c.Decision = d.decision(m)
+		c.Track = r.track(m)
 	}
 	c.Masked = r.masked
 	return c

@@ -110,7 +110,13 @@ type chat struct {
 	posts  []string
 	fail   func(hub.PostRequest) error
 	gate   chan struct{} // when set, Post waits for it
+	// updating, when set, makes Update say that it begins and wait for leave.
+	updating chan chan struct{}
+	updates  int
+	silent   bool // the copies don't show the track
 }
+
+func (c *chat) ShowsTrack() bool { return !c.silent }
 
 func (c *chat) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, error) {
 	if c.gate != nil {
@@ -136,15 +142,25 @@ func (c *chat) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, error) 
 }
 
 func (c *chat) Update(_ context.Context, r hub.UpdateRequest) error {
+	if c.updating != nil {
+		leave := make(chan struct{})
+		c.updating <- leave
+		<-leave
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.updates++
 	c.copies[r.Posting.Ref] = copyOf(r.Card)
 	return nil
 }
 
 func copyOf(c *hub.Card) string {
 	if d := c.Decision; d != nil {
-		return fmt.Sprintf("%s: %s by %s via %s %q", d.Resolution, d.Choice, d.ActorName, d.Via, d.Comment)
+		s := fmt.Sprintf("%s: %s by %s via %s %q", d.Resolution, d.Choice, d.ActorName, d.Via, d.Comment)
+		if c.Track != nil && c.Track.State != hub.TrackNone {
+			s = fmt.Sprintf("%s [%s %s]", s, c.Track.State, c.Track.AckNote)
+		}
+		return s
 	}
 	return string(c.Status) + ": " + c.Title
 }

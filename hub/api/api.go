@@ -45,6 +45,7 @@ type Agents interface {
 	Body(ctx context.Context, m *hub.Message, extra bool) ([]byte, error)
 	Resolve(ctx context.Context, agent *hub.Agent, id string, raw []byte) (ma2h.Resolved, error)
 	Cancel(ctx context.Context, agent *hub.Agent, id string) (ma2h.Resolved, error)
+	Ack(ctx context.Context, agent *hub.Agent, id string, raw []byte) (*ma2h.Ack, error)
 	List(ctx context.Context, q hub.ListQuery) ([]*hub.Message, error)
 }
 
@@ -145,6 +146,7 @@ func (a *API) routes() {
 	a.on(http.MethodGet, "/v1/messages/{id}", a.agent(a.read))
 	a.on(http.MethodPost, "/v1/messages/{id}/cancel", a.agent(a.cancel))
 	a.on(http.MethodPost, "/v1/messages/{id}/resolve", a.agent(a.resolve))
+	a.on(http.MethodPost, "/v1/messages/{id}/ack", a.agent(a.ack))
 
 	a.on(http.MethodGet, "/admin/v1/messages", a.operator(a.adminList))
 	a.on(http.MethodGet, "/admin/v1/messages/{id}", a.operator(a.adminRead))

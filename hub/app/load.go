@@ -57,6 +57,10 @@ func (nowhere) Snapshot(context.Context, string) (*hub.Snapshot, error) { return
 
 func (nowhere) Message(context.Context, string) (*hub.Message, error) { return nil, errNowhere }
 
+func (nowhere) Own(context.Context, string, string) (*hub.Message, error) { return nil, errNowhere }
+
+func (nowhere) Unseen(context.Context, time.Time, int) ([]string, error) { return nil, errNowhere }
+
 func (nowhere) FindKey(context.Context, string, string) (string, error) { return "", errNowhere }
 
 func (nowhere) FindAlias(context.Context, string, string) (string, error) { return "", errNowhere }

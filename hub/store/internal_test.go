@@ -233,7 +233,7 @@ func TestTampering(t *testing.T) {
 						return err
 					}
 					_, err = t.exec(sqlInsertMessage, id, "a", "", nil, nil, "ask", "open", 1, 1, 0, 0, "", "",
-						head.Seq, head.Hash[:], 1, nil, nil, "{}", []byte("{}"))
+						head.Seq, head.Hash[:], 1, nil, nil, "{}", []byte("{}"), 5)
 					return err
 				})
 				if err != nil {

@@ -264,13 +264,14 @@ func (k *kit) change(m *hub.Message, kind string, at time.Time) *hub.Change {
 	return &hub.Change{MessageID: m.ID, At: at, Expect: m.Version, Patch: p, Events: []hub.Event{e}}
 }
 
-// resolution is a change that answers m.
+// resolution is a change that answers m, and says that its agent has got that.
 func (k *kit) resolution(m *hub.Message, at time.Time) *hub.Change {
 	k.Helper()
 	c := k.change(m, "answered", at)
 	c.Patch.Status, c.Patch.ResolvedAt, c.Patch.ResolutionID = ma2h.Answered, at, "res_"+m.ID
 	c.Patch.Response = []byte(`{"resolution":"answered", "state": {"a": "<&>" }}`)
 	c.Patch.ResolvedVia = "slack"
+	c.Patch.Track = &hub.Track{State: hub.TrackDelivered, DeliveredAt: at}
 	c.DropPending = true
 	return c
 }
