@@ -47,7 +47,9 @@ func (h *Hub) Get(ctx context.Context, agentID, id string) (*Message, error) {
 
 // Wait is Get that holds until the message is terminal, d has passed or ctx
 // ends, and then returns its current state. While it waits it holds no
-// database connection and nothing of the message.
+// database connection and nothing of the message. Whoever calls it hands the
+// message to the agent at once: an answer that comes meanwhile counts as
+// delivered.
 func (h *Hub) Wait(ctx context.Context, agentID, id string, d time.Duration) (*Message, error) {
 	deadline := time.Now().Add(d)
 	hubID := id
@@ -65,7 +67,9 @@ func (h *Hub) Wait(ctx context.Context, agentID, id string, d time.Duration) (*M
 			continue
 		}
 		m = nil
+		h.polls.park(hubID)
 		park(ctx, woken, time.Until(deadline))
+		h.polls.leave(hubID)
 		unsubscribe()
 		if ctx.Err() != nil {
 			return h.find(context.WithoutCancel(ctx), agentID, id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -57,7 +58,7 @@ func (h *Hub) advance(s *Snapshot, c *Change, t Track, kind string, content map[
 	m := s.Message
 	m.Track = t
 	for i := range s.Postings {
-		if p := &s.Postings[i]; trackShown(m) && h.showsTrack(p.Target.Channel) && !updatePending(s, p.Seq) {
+		if p := &s.Postings[i]; trackShown(m) && h.showsTrack(p.Target.Channel) && !updatePending(s, c, p.Seq) {
 			h.addUpdate(m, c, p)
 		}
 	}
@@ -80,13 +81,9 @@ func (h *Hub) showsTrack(channel string) bool {
 
 // updatePending reports whether a copy is to be updated anyway: that update will
 // show the track as it is by then. One that runs has its card already.
-func updatePending(s *Snapshot, posting int) bool {
-	for i := range s.Deliveries {
-		if d := &s.Deliveries[i]; d.Kind == KindUpdate && d.Posting == posting && d.State == Pending {
-			return true
-		}
-	}
-	return false
+func updatePending(s *Snapshot, c *Change, posting int) bool {
+	pending := func(d Delivery) bool { return d.Kind == KindUpdate && d.Posting == posting && d.State == Pending }
+	return slices.ContainsFunc(s.Deliveries, pending) || slices.ContainsFunc(c.Deliveries, pending)
 }
 
 // stamp decides what the agent's own read of an ended message means for its

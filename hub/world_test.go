@@ -65,6 +65,11 @@ func directory() *hub.Directory {
 
 func newWorld(t testing.TB, change func(*hub.Directory)) *world {
 	t.Helper()
+	return newWorldWith(t, change, nil)
+}
+
+func newWorldWith(t testing.TB, change func(*hub.Directory), options func(*hub.Options)) *world {
+	t.Helper()
 	d := directory()
 	if change != nil {
 		change(d)
@@ -74,7 +79,11 @@ func newWorld(t testing.TB, change func(*hub.Directory)) *world {
 		t.Fatal(err)
 	}
 	box := outbox.New(s, outbox.Options{Lanes: []outbox.Lane{{Name: "web"}, {Name: "chat"}, {Name: hub.LaneClock}}})
-	h := hub.New(hub.Options{Store: s, Notifier: waiter.New(), Outbox: box, Keys: hub.KeyRing{make([]byte, 32)}}, d)
+	o := hub.Options{Store: s, Notifier: waiter.New(), Outbox: box, Keys: hub.KeyRing{make([]byte, 32)}}
+	if options != nil {
+		options(&o)
+	}
+	h := hub.New(o, d)
 	w := &world{t: t, h: h, s: s, chat: &chat{}}
 	h.SetChannels(map[string]hub.Channel{"web": web{}, "chat": w.chat})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -51,6 +51,9 @@ func (a *API) read(x *exchange, r *http.Request, agent *hub.Agent) error {
 	q := newQuery(r)
 	wait := time.Duration(q.number("wait", 0, 0, maxWait)) * time.Second
 	since := q.instant("since")
+	if now := time.Now(); since.After(now) {
+		since = now // of a clock that is ahead: what is still to come is news all the same
+	}
 	extra := q.v.Get("include") == "beckon"
 	if q.err != nil {
 		return q.err
