@@ -3,6 +3,7 @@
 package channels
 
 import (
+	"beckon/channels/email"
 	"beckon/channels/slack"
 	"beckon/channels/web"
 	"beckon/hub"
@@ -12,6 +13,7 @@ import (
 func All() []hub.Factory {
 	return []hub.Factory{
 		slack.Factory,
+		email.Factory,
 		web.Factory,
 	}
 }

@@ -248,7 +248,7 @@ type Signal struct {
 	MessageID string
 	Kind      SignalKind
 	Person    string
-	Posting   int    // Seq, -1 when unknown
+	Posting   int    // Seq; -1 for the last copy that went to Person in the channel
 	Note      string // for people: "mailbox full", "away until 7 Dec"
 	Receipt   Receipt
 	Notice    *Notice // told in the same transaction

@@ -118,6 +118,21 @@ func (k *desk) Directory() *Directory        { return k.h.Directory() }
 func (k *desk) Keys(purpose string) [][]byte { return k.h.keys.Channel(k.channel, purpose) }
 func (k *desk) Log() *slog.Logger            { return k.log }
 
+// signalled returns the post that a signal is about: the one that it names, or
+// the last one to the person in its channel. Nil when there is none.
+func signalled(snap *Snapshot, s *Signal) *Delivery {
+	if s.Posting >= 0 {
+		return deliveryBySeq(snap, s.Posting)
+	}
+	for i := len(snap.Deliveries) - 1; i >= 0; i-- {
+		d := &snap.Deliveries[i]
+		if d.Kind == KindPost && d.Target == (Target{Channel: s.Receipt.Channel, Person: s.Person}) && s.Person != "" {
+			return d
+		}
+	}
+	return nil
+}
+
 // escalate makes the next entry that waits go at once, because the person of an
 // earlier one is away.
 func escalate(s *Snapshot, c *Change, entry int, person string) error {
@@ -154,7 +169,7 @@ func (h *Hub) signal(ctx context.Context, s Signal) error {
 			return nil, err
 		}
 		var err error
-		switch d := deliveryBySeq(snap, s.Posting); {
+		switch d := signalled(snap, &s); {
 		case d == nil || d.Kind != KindPost:
 		case s.Kind == Bounced && d.State == Done:
 			d.State = Dead

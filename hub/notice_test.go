@@ -150,7 +150,7 @@ func TestAway(t *testing.T) {
 				synctest.Wait()
 				for i := range 2 {
 					err := w.h.Desk("chat").Signal(t.Context(), hub.Signal{
-						MessageID: id, Kind: hub.Away, Person: "alice", Note: "until 7 Dec", Receipt: hub.Receipt{Key: fmt.Sprint(i)},
+						MessageID: id, Kind: hub.Away, Person: "alice", Note: "until 7 Dec", Posting: -i, Receipt: hub.Receipt{Key: fmt.Sprint(i)},
 					})
 					if err != nil {
 						t.Fatal(err)

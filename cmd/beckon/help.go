@@ -48,6 +48,27 @@ Examples:
     beckon cancel msg_01J…`
 }
 
+func (*ackCmd) Help() string {
+	return `People see that the agent has the answer, and the note. The first ack of a message counts. What was taken by "beckon inbox" does not come again.
+
+Examples:
+
+    beckon ack msg_01J… --note "Rolling back now."
+    beckon ack dir_01J… dir_01K…`
+}
+
+func (*inboxCmd) Help() string {
+	return `Each is a line of id, author, time and title, with tabs between them. With --null it goes on with the body and ends with a NUL byte instead. Before anything is printed, signature, addressee and age are checked, with the keys that the hub publishes; what fails is not printed, and the exit code is 1.
+
+Without --ack they come again after a minute or so, until "beckon ack" names them. When nothing comes in the time of --wait, the exit code is 6.
+
+Examples:
+
+    beckon inbox
+    beckon inbox --wait 1h --max 1 --ack --json | jq -r .title
+    beckon inbox --null --wait 10m | while IFS=$'\t' read -r -d '' id author time title body; do echo "$title" && beckon ack "$id" --note Done.; done`
+}
+
 func (*messagesCmd) Help() string {
 	return `An agent's credential shows that agent's messages, an operator's those of all. On a terminal it is a table; elsewhere each message is a line with tabs and no head. "beckon messages list --help" shows the filters.
 
@@ -211,4 +232,30 @@ Examples:
 
     beckon slack manifest > manifest.json
     beckon slack manifest --request-url https://beckon.example.com/slack/events`
+}
+
+func (*mailExplainCmd) Help() string {
+	return `It prints a JSON object a line: file, kind, who (the person's address), choice (the option that the text names), text (what the person wrote) and reasons. Only the kind answer with a choice would be recorded. Mails are judged in order, so that one that comes again is a duplicate. Nothing is sent and nobody is asked; DNS neither.
+
+The context is what was asked of one person:
+
+    {"question": "q-101", "text": "Deploy?\n\n1. Approve\n2. Reject", "options": ["Approve", "Reject"],
+     "recipient": "alice@example.com", "reply_to": "hub+qk7m2x4c9v1p8s3tdz5w@example.com",
+     "message_id": "<q-101.r-alice.1@example.com>", "authserv_id": "mx.example.com", "policy": "normal"}
+
+Further keys: verp, the envelope address that bounces go to, and late, the Message-IDs of mails that came after the answer. An object that has all this under the key context will do.
+
+Examples:
+
+    beckon mail explain --context question.json reply.eml
+    beckon mail explain --context question.json inbox/*.eml | jq -r 'select(.kind != "answer") | .file, .reasons[]'`
+}
+
+func (*mailExtractCmd) Help() string {
+	return `It reads the body, without its header and already decoded, on standard input, and leaves out the quoted mail, signatures and what clients and servers put around.
+
+Examples:
+
+    cat body.txt | beckon mail extract
+    cat body.html | beckon mail extract --html`
 }

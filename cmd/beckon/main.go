@@ -83,6 +83,8 @@ type commands struct {
 	Task     taskCmd     `cmd:"" group:"For agents:" help:"Ask people to do something."`
 	Wait     waitCmd     `cmd:"" group:"For agents:" help:"Wait for the answer to an ask or a task."`
 	Cancel   cancelCmd   `cmd:"" group:"For agents:" help:"Take an ask back."`
+	Ack      ackCmd      `cmd:"" group:"For agents:" help:"Tell people that the agent has what they said."`
+	Inbox    inboxCmd    `cmd:"" group:"For agents:" help:"Take what people wrote to the agent unasked."`
 	Messages messagesCmd `cmd:"" group:"For agents:" help:"Show messages and what became of them."`
 
 	Link       linkCmd       `cmd:"" group:"For operators:" help:"Make a personal link for somebody to sign in by."`
@@ -92,6 +94,7 @@ type commands struct {
 	Stats      statsCmd      `cmd:"" group:"For operators:" help:"Show what the hub holds and does now."`
 	Backup     backupCmd     `cmd:"" group:"For operators:" help:"Copy the database, also of a running hub."`
 	Slack      slackCmd      `cmd:"" group:"For operators:" help:"Set up Slack."`
+	Mail       mailCmd       `cmd:"" group:"For operators:" help:"Show what the hub makes of mail."`
 	Preview    previewCmd    `cmd:"" group:"For operators:" help:"Show what a message would look like in a channel."`
 
 	Config     configCmd     `cmd:"" group:"More:" help:"Explain the keys of the config."`

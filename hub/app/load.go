@@ -46,7 +46,7 @@ var (
 	_ hub.Store  = nowhere{}
 	_ hub.Outbox = nowhere{}
 
-	errNowhere = &hub.Error{Code: ma2h.CodeUnavailable, Msg: "the database is not open"}
+	errNowhere = &hub.Error{Code: ma2h.CodeUnavailable, Msg: "the database is not open", Err: hub.ErrUnsupported}
 )
 
 func (nowhere) Due(string, time.Time) {}

@@ -49,7 +49,7 @@ routes:
 
 func parse(t testing.TB, text string) *config.Config {
 	t.Helper()
-	env := map[string]string{"BOT": botToken, "OTHER": otherToken, "OPS": opsToken}
+	env := map[string]string{"BOT": botToken, "OTHER": otherToken, "OPS": opsToken, "MAIL": "secret"}
 	cfg, err := config.Parse("beckon.yaml", []byte(text), channels.All(), func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok

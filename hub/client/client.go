@@ -9,6 +9,12 @@
 // [Client.Wait] has no such bound: it goes on through restarts of the hub and
 // cuts of the network until the message is terminal or its context ends.
 //
+// An agent that does not wait is called: [Handler] takes the Responses that a
+// hub pushes, verifies them and hands out each once, also over processes that
+// live no longer than one push. What the agent must know to go on travels in the
+// message's state, sealed by [SealState]. [Client.Receive] does the same for
+// directives, what people write to an agent unasked.
+//
 // A refusal is an [*Error] with the hub's code and words. A hub that could not
 // be reached is an [*UnreachableError]; then nothing is known to have happened.
 // [ExitCode] maps both to the exit codes of the command line.
@@ -38,8 +44,11 @@ const (
 	callTimeout = 20 * time.Second
 	// maxPause caps the pause between two tries; Retry-After may ask for more.
 	maxPause = 15 * time.Second
-	// maxRetryAfter caps what Retry-After may ask for.
-	maxRetryAfter = 5 * time.Minute
+	// patience is how long a call waits for Retry-After; if the hub asks for
+	// more, the call ends with its refusal. A wait has all the time it needs.
+	patience = 5 * time.Minute
+	// maxRetryAfter is where a Retry-After is taken for a mistake.
+	maxRetryAfter = 7 * 24 * time.Hour
 	firstPause    = 250 * time.Millisecond
 )
 
@@ -53,6 +62,9 @@ type Client struct {
 	agent    string // User-Agent
 	attempts int
 	plain    bool
+	trust    Trust
+	dedup    Dedup
+	inbox    *Verifier
 }
 
 // Option changes how a Client works.
@@ -68,7 +80,7 @@ func WithHTTPClient(h *http.Client) Option {
 }
 
 // WithAttempts sets how often a call is tried at most; 5 by default, 1 for no
-// repeats.
+// repeats, and [math.MaxInt] for as often as its context allows.
 func WithAttempts(n int) Option { return func(c *Client) { c.attempts = max(n, 1) } }
 
 // WithLog sets where tries that failed are said, at level info. By default
@@ -82,13 +94,17 @@ func WithUserAgent(s string) Option { return func(c *Client) { c.agent = s } }
 // this machine, as in a private network of containers.
 func WithPlainHTTP() Option { return func(c *Client) { c.plain = true } }
 
+// WithDedup sets what remembers which directives were acted on. By default that
+// is the memory of this client.
+func WithDedup(d Dedup) Option { return func(c *Client) { c.dedup = d } }
+
 // New returns a client of the hub at baseURL, such as https://beckon.example.com.
 // AgentID is whom the token belongs to; it may be empty for an operator. Errors
 // are [*UsageError].
 func New(baseURL, token, agentID string, opts ...Option) (*Client, error) {
 	c := &Client{
 		token: token, agentID: agentID, attempts: 5, agent: "beckon-client",
-		log: slog.New(slog.DiscardHandler),
+		log: slog.New(slog.DiscardHandler), dedup: &MemoryDedup{},
 	}
 	for _, o := range opts {
 		o(c)
@@ -113,6 +129,7 @@ func New(baseURL, token, agentID string, opts ...Option) (*Client, error) {
 		return nil, &UsageError{Msg: "the token has a space, a line end or a character that is not ASCII in it"}
 	}
 	c.base = u
+	c.inbox = c.Verifier("")
 	return c, nil
 }
 
@@ -162,6 +179,9 @@ func (c *Client) do(ctx context.Context, call call) (*answer, error) {
 			return a, err
 		}
 		pause := pauseFor(err, try)
+		if pause > patience {
+			return nil, err
+		}
 		c.log.InfoContext(ctx, "the hub did not take it; trying again", "op", call.op, "try", try, "pause", pause, "err", err)
 		if !sleep(ctx, pause) {
 			return nil, err

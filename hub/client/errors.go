@@ -98,8 +98,11 @@ func refusal(op string, resp *http.Response, body []byte) *Error {
 // call would have got without the refinement (spec §8.5).
 func knownCode(op string, status int, code ma2h.Code) ma2h.Code {
 	conflict := ma2h.CodeAlreadyTerminal
-	if op == opSubmit {
+	switch op {
+	case opSubmit:
 		conflict = ma2h.CodeIdempotencyConflict
+	case opAck:
+		conflict = ma2h.CodeNotAcknowledgeable
 	}
 	known := map[int][]ma2h.Code{ // the base code first
 		400: {ma2h.CodeValidation, ma2h.CodeVersion},

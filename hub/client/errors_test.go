@@ -32,8 +32,8 @@ func TestErrors(t *testing.T) {
 		{"proxy's page", `<html>`, 502, "", ma2h.CodeUnavailable, 8, 0},
 		{"internal", `{"error":{"code":"internal","message":"internal error"}}`, 500, "", ma2h.CodeInternal, 1, 0},
 		{"rate limit", `{"error":{"code":"rate_limited","message":"m"}}`, 429, "7", ma2h.CodeRateLimited, 7, 7 * time.Second},
-		{"absurd Retry-After", `{}`, 429, "99999999999", ma2h.CodeRateLimited, 7, 5 * time.Minute},
-		{"huge Retry-After", `{}`, 429, "9999999", ma2h.CodeRateLimited, 7, 5 * time.Minute},
+		{"absurd Retry-After", `{}`, 429, "99999999999", ma2h.CodeRateLimited, 7, 7 * 24 * time.Hour},
+		{"huge Retry-After", `{}`, 429, "9999999", ma2h.CodeRateLimited, 7, 7 * 24 * time.Hour},
 		{"empty", ``, 401, "", ma2h.CodeUnauthenticated, 7, 0},
 		{"redirect", ``, 301, "", ma2h.CodeValidation, 2, 0},
 	}

@@ -25,6 +25,10 @@ const (
 	opCancel    = "cancel"
 	opResolve   = "resolve"
 	opDiscovery = "discovery"
+	opAck       = "ack"
+	opInbox     = "inbox"
+	opInboxAck  = "inbox ack"
+	opPresence  = "presence"
 )
 
 // pollHold is how long one poll of [Client.Wait] asks the hub to hold.
@@ -43,10 +47,21 @@ type Message struct {
 	ma2h.Envelope
 	Status   ma2h.Status    `json:"status"`
 	Response *ma2h.Response `json:"response,omitzero"`
+	// Delivery says whether the agent has the Response; nil while there is none,
+	// and from a hub that does not say (spec §14.2).
+	Delivery *Delivery `json:"delivery,omitzero"`
 	// Beckon says what became of the deliveries, if it was asked for.
 	Beckon *Extra `json:"beckon,omitzero"`
 	// Body is the answer as it came: what a signature or a digest is about.
 	Body jsontext.Value `json:"-"`
+}
+
+// Delivery is how far a Response has come.
+type Delivery struct {
+	State          string    `json:"state"` // delivered-to-agent, acknowledged or expired
+	DeliveredAt    time.Time `json:"delivered_at,omitzero"`
+	AcknowledgedAt time.Time `json:"acknowledged_at,omitzero"`
+	Ack            *ma2h.Ack `json:"ack,omitzero"`
 }
 
 // Extra is the hub's own addition to a message.
@@ -117,11 +132,11 @@ func (c *Client) Submit(ctx context.Context, envelope []byte) (*Ack, error) {
 	if err != nil {
 		return nil, err
 	}
-	ack := &Ack{Warnings: a.header.Values("Beckon-Warning")}
-	if err := json.Unmarshal(a.body, &ack.SubmitAck); err != nil {
+	ack, err := ma2h.ParseSubmitAck(a.body)
+	if err != nil {
 		return nil, unreadable(opSubmit, err)
 	}
-	return ack, nil
+	return &Ack{SubmitAck: *ack, Warnings: a.header.Values("Beckon-Warning")}, nil
 }
 
 // Get reads a message.
@@ -212,37 +227,50 @@ func (c *Client) resolved(ctx context.Context, cl call, id string) (ma2h.Resolve
 	return out, c.json(ctx, cl, &out)
 }
 
+// Ack tells people that the agent has the answer to a message, with a note for
+// them or "" (spec §14.3). The first ack counts, and every later one returns it.
+func (c *Client) Ack(ctx context.Context, id, note string) (*ma2h.Ack, error) {
+	if id == "" {
+		return nil, errNoID
+	}
+	body, err := json.Marshal(struct {
+		Note string `json:"note,omitzero"`
+	}{note})
+	if err != nil {
+		return nil, errNote
+	}
+	a, err := c.do(ctx, call{op: opAck, method: http.MethodPost, path: messagePath(id) + "/ack", body: body})
+	if err != nil {
+		return nil, err
+	}
+	ack, err := ma2h.ParseAck(a.body)
+	if err != nil {
+		return nil, unreadable(opAck, err)
+	}
+	return ack, nil
+}
+
+// Presence says when an agent was last about (spec §15.3). Of an agent that is
+// not the credential's to ask about the state is "unknown".
+func (c *Client) Presence(ctx context.Context, agentID string) (*ma2h.Presence, error) {
+	if agentID == "" {
+		return nil, &UsageError{Msg: "the agent's id is missing"}
+	}
+	a, err := c.do(ctx, call{op: opPresence, method: http.MethodGet, path: "/v1/agents/" + escapeID(agentID) + "/presence"})
+	if err != nil {
+		return nil, err
+	}
+	p, err := ma2h.ParsePresence(a.body)
+	if err != nil {
+		return nil, unreadable(opPresence, err)
+	}
+	return p, nil
+}
+
 // List reads one page of one's own messages.
 func (c *Client) List(ctx context.Context, q Query) (*Listing, error) {
 	out := &Listing{}
 	return out, c.json(ctx, call{op: opList, method: http.MethodGet, path: "/v1/messages", query: q.values()}, out)
-}
-
-// Capability is what a hub says of itself, as far as the client uses it. Body is
-// all of it.
-type Capability struct {
-	Version       string         `json:"ma2h_version"`
-	MaxBody       int            `json:"max_body_bytes"`
-	MaxPart       int            `json:"max_part_bytes"`
-	MaxParts      int            `json:"max_context_parts"`
-	MaxEnvelope   int            `json:"max_envelope_bytes"`
-	AuthSchemes   []string       `json:"auth_schemes"`
-	RetentionDays int            `json:"retention_days"`
-	ReplayWindow  int            `json:"replay_window_seconds"`
-	Body          jsontext.Value `json:"-"`
-}
-
-// Discovery reads the capability document, which needs no credential.
-func (c *Client) Discovery(ctx context.Context) (*Capability, error) {
-	a, err := c.do(ctx, call{op: opDiscovery, method: http.MethodGet, path: "/.well-known/ma2h"})
-	if err != nil {
-		return nil, err
-	}
-	out := &Capability{Body: a.body}
-	if err := json.Unmarshal(a.body, out); err != nil {
-		return nil, unreadable(opDiscovery, err)
-	}
-	return out, nil
 }
 
 // json makes a call and reads its answer into out.
@@ -263,7 +291,10 @@ func unreadable(op string, _ error) error {
 	return fmt.Errorf("%s: the answer is not that of a hub; is the URL right?", op)
 }
 
-var errNoID = &UsageError{Msg: "the message id is missing"}
+var (
+	errNoID = &UsageError{Msg: "the message id is missing"}
+	errNote = &UsageError{Msg: "the note must be valid UTF-8"}
+)
 
 func readCall(op, id string, o ReadOptions) (call, error) {
 	if id == "" {
@@ -297,14 +328,16 @@ func readMessage(op string, a *answer) (*Message, error) {
 	return m, nil
 }
 
-// messagePath escapes an id; "." and ".." would otherwise be taken out of the
-// path on the way.
-func messagePath(id string) string {
+func messagePath(id string) string { return "/v1/messages/" + escapeID(id) }
+
+// escapeID escapes an id; "." and ".." would otherwise be taken out of the path
+// on the way.
+func escapeID(id string) string {
 	e := url.PathEscape(id)
 	if strings.Trim(e, ".") == "" {
 		e = strings.ReplaceAll(e, ".", "%2E")
 	}
-	return "/v1/messages/" + e
+	return e
 }
 
 func (q Query) values() url.Values {

@@ -35,20 +35,3 @@ type Reader struct {
 
 // InstanceHeader marks every mail of ours with the hub that sent it.
 const InstanceHeader = "X-Hub-Instance"
-
-// Judge says what a mail is. It asks the finder only what the mail gives reason
-// to ask, and writes nothing.
-func (r *Reader) Judge(ctx context.Context, m *Mail, env Envelope, f Finder) (*Verdict, error) {
-	return &Verdict{Kind: Unmatched}, nil
-}
-
-// Mail is a mail taken apart.
-type Mail struct{ raw []byte }
-
-// MaxMail bounds a mail, in bytes. Of a longer one only the headers and the
-// beginning count.
-const MaxMail = 25 << 20
-
-// Parse takes a mail apart. It takes anything for a mail: what is damaged is read
-// as far as it goes.
-func Parse(raw []byte) *Mail { return &Mail{raw: raw} }

@@ -44,8 +44,9 @@ func (k Kind) FromPerson() bool {
 }
 
 // Held reports whether the mail may be from the person although that is not
-// proved: it is not recorded, and the person's known address may be told so, once.
-func (k Kind) Held() bool { return k == IdentityMismatch || k == AnswerSuspect }
+// proved. It is not recorded; the person may be told so at the address that we
+// know, once, and nobody else.
+func (k Kind) Held() bool { return k == IdentityMismatch || k == AnswerSuspect || k == RejectedAuth }
 
 // Finder knows what we sent. Its methods are asked with text from strangers, and
 // an error of theirs stops the judgement.
@@ -136,6 +137,12 @@ type Verdict struct {
 	// Note is for people: "away until 7 Dec", "mailbox full".
 	Note   string
 	Bounce *Bounce // for the delivery kinds
+	// Proved: the mail is from the person who was asked, as the policy wants it.
+	// An automatic reply that is not may be anybody's.
+	Proved bool
+	// Again: DNS could not be asked about a signature, which may work later. It
+	// matters when the mail was held or refused.
+	Again bool
 	// Key is what makes this mail judged once; see [Finder.Seen].
 	Key string
 }

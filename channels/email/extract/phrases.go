@@ -1,0 +1,166 @@
+package extract
+
+import (
+	"regexp"
+	"strings"
+)
+
+// isMobile reports whether a line in lower case is what a program signs with:
+// "Sent from my iPhone", "Gesendet von Outlook für Android", "iPhoneから送信".
+func isMobile(low string) bool {
+	if len(low) > 3*maxMobile {
+		return false
+	}
+	s := strings.TrimSpace(withoutLinks(low))
+	s = strings.Trim(s, "*_-=~.,!\"'<>()[]| ")
+	if s == "" || len(s) > maxMobile || len(strings.Fields(s)) > 12 || strings.ContainsAny(s, ":?!;@") || strings.Contains(s, ". ") {
+		return false
+	}
+	if strings.Contains(s, ",") && !strings.Contains(s, ", powered by") {
+		return false
+	}
+	return sentFromMine.MatchString(s) || sentFromApp.MatchString(s) && devices.MatchString(s) || sentEnding.MatchString(s) && devices.MatchString(s) || getOutlook.MatchString(s)
+}
+
+var (
+	// sentFromMine say whose device it is, so any device will do.
+	sentFromMine = regexp.MustCompile(`^(?:` + strings.Join([]string{
+		`sent (?:from|via|using|on|with|by) (?:my|the all new|a mobile device|mobile)\b.*`, `(?:composed|written|typed|dictated) on (?:my|a) (?:phone|iphone|mobile|tablet|ipad)\b.*`,
+		`(?:diese (?:nachricht|e-mail|mail) wurde )?von (?:meinem|meiner|unterwegs)\b.*(?:gesendet|gesandt|geschickt|geschrieben)`, `gesendet (?:von|mit) (?:meinem|meiner|unterwegs).*`,
+		`envoyé (?:de|depuis|à partir de|avec|via) (?:mon|ma|un mobile|mobile)\b.*`, `enviado (?:desde|de|con|por|a partir de) (?:mi|mis|un dispositivo|móvil)\b.*`, `enviado (?:do|de|a partir do|a partir de|pelo|através do) (?:meu|minha)\b.*`,
+		`inviato (?:dal|da|con il|con|tramite) (?:mio|mia)\b.*`, `(?:verstuurd|verzonden|gestuurd) (?:vanaf|vanop|van|met|via) (?:mijn|m'n)\b.*`, `enviat des del? (?:meu|mi)\b.*`, `trimis (?:de pe|din|cu|de la) .*meu`,
+		`skickat från (?:min|mitt)\b.*`, `sendt fra (?:min|mitt)\b.*`, `sendt frá .*`, `lähetetty (?:\S+ )?(?:minun |omalta )\S+.*`, `wysłan[eoy] z (?:mojego|mojej|telefonu|iphone)\b.*`, `odesláno z (?:mého|mojí|mobilního|iphonu|ipadu)\b.*`, `odoslané z (?:môjho|mojej|mobilu|iphonu|ipadu)\b.*`,
+		`poslano (?:s|sa|z|iz) (?:mog|mojega|mojeg|moj)\b.*`, `küldve (?:az? )?\S+.*`, `отправлено с (?:моего|моей|мобильного|iphone)\b.*`, `(?:надіслано|відправлено) з (?:мого|моєї|iphone)\b.*`, `изпратено от моя.*`, `στάλθηκε από (?:το|τη|την|τον) .*`, `εστάλη από το .*`,
+		`išsiųsta iš (?:mano|iphone)\b.*`, `nosūtīts no (?:mana|iphone)\b.*`, `saadetud (?:minu|mu) .*`, `(?:dikirim|dihantar) (?:dari|daripada) \S+ (?:saya|anda)\b.*`, `dikirim dari .*(?:saya|ku)`, `gửi từ .*của tôi`, `được gửi từ .*`,
+		`נשלח מ.*`, `(?:تم الإرسال|تم الارسال|أرسلت|ارسلت|أرسل|ارسل|مرسل) من .*`, `.*(?:tarafımdan|cihazımdan|telefonumdan|['’]?(?:den|dan|ten|tan) gönderildi)`, `发自我的.*`, `從我的.*(?:傳送|寄出|發送)`, `发送自我的.*`, `從我的.*`, `.*から送信(?:しました|されました)?`, `(?:나의|내) .*(?:보냄|보낸 메일)`, `.*에서 (?:보냄|보낸 메일)`, `ส่งจาก.*(?:ของฉัน|iphone|android).*`, `मेरे .* से भेजा गया`,
+	}, "|") + `)$`)
+
+	// sentFromApp must name a device or a program that is known.
+	sentFromApp = regexp.MustCompile(`^(?:` + strings.Join([]string{
+		`(?:sent|delivered|composed|written) (?:from|via|using|with|on|by|securely with|securely from)\b.*`, `(?:gesendet|versendet|geschrieben|verschickt) (?:von|mit|über|aus|via)\b.*`, `envoyé (?:de|depuis|à partir|avec|via|par|à l'aide)\b.*`,
+		`(?:enviado|enviada|enviat) (?:desde|de|do|da|con|com|por|via|pelo|a partir|mediante|a través|através|des)\b.*`, `(?:inviato|inviata|spedito) (?:da|dal|con|tramite|via)\b.*`, `(?:verstuurd|verzonden) (?:vanaf|vanuit|van|met|via)\b.*`,
+		`skickat (?:från|med|via)\b.*`, `sendt (?:fra|med|via)\b.*`, `lähetetty .*`, `wysłan[eoya] (?:z|przy|za|przez)\b.*`, `(?:odesláno|odoslané) (?:z|ze|zo|pomocí|přes|cez)\b.*`, `poslano (?:s|sa|z|iz|putem)\b.*`, `(?:trimis|expediat) (?:de|din|cu|prin)\b.*`,
+		`(?:отправлено|отправлена) (?:с|из|через|от|при)\b?.*`, `(?:надіслано|відправлено) (?:з|із|через|за)\b?.*`, `изпратен[оа]? (?:от|с|чрез)\b?.*`, `στάλθηκε .*`, `εστάλη .*`, `išsiųsta .*`, `nosūtīts .*`, `saadetud .*`, `(?:dikirim|dihantar) .*`, `(?:đã )?gửi từ .*`, `נשלח .*`, `gönderen .*`,
+		`(?:发自|发送自|來自|从|通过|使用|由).*`, `(?:傳送自|寄自|自).*`, `ส่งจาก.*`,
+	}, "|") + `)$`)
+	sentEnding = regexp.MustCompile(`(?:gesendet|gönderildi|から送信|より送信|에서 보냄|에서 전송됨|發送|发送|傳送|lähetetty|küldve|küldött)$`)
+	getOutlook = regexp.MustCompile(`^(?:get|download|outlook für|obtenez|télécharger|obtener|obtén|descargar|obter|obtenha|scarica|ottieni|download|hämta|hent|hanki|pobierz|získejte|stáhnout|stiahnuť|outlook beszerzése|obțineți|edinin|скачайте|скачать|завантажити|получите|отримати|λήψη του|קבל את|הורד את|الحصول على|获取|取得|下载|holen sie sich|laden sie|nabavite|preuzmite|atsisiųsti|lejupielādēt|dapatkan|tải|ดาวน์โหลด|yükle)?\s?(?:l'application |de |het |o |el |il |la )?outlook (?:for|für|pour|para|per|voor|för|til|till|na|dla|pro|pre|til|til|için|для|για|עבור|ل|para o|pentru|za|untuk|cho|สำหรับ)? ?(?:ios|android|mac|windows)(?: herunter| holen| indir| edinin| を入手.*| 다운로드.*| beszerzése| letöltése)?$|^ios (?:版|用|için)?\s?outlook.*|^android (?:版|用|için)?\s?outlook.*|^(?:获取|取得|下载) ?(?:适用于|適用於)? ?(?:ios|android)\s?(?:版|的|用)?\s?(?:的)? ?outlook$|^(?:ios|android) 用 outlook を入手$|^yahoo mail[:,]? .*`)
+	devices    = regexp.MustCompile(`iphone|ipad|ipod|android|galaxy|samsung|blackberry|huawei|xiaomi|redmi|oneplus|nokia|\bpixel\b|phone|mobil|mobiel|móvil|celular|tablet|handy|telefon|telefoon|téléphone|cellulare|телефон|handheld|device|gerät|appareil|dispositivo|apparaat|устройств|пристро|mail|post\b|outlook|yahoo|proton|mailbox|spark|typeapp|k-9|windows|verizon|t-mobile|at&t|sony|xperia|motorola|htc|superhuman|\bfront\b|\bhey\b|newton|thunderbird|zoho|tutanota|tuta\b|edison|\bnine\b|boxer|icloud|\baol\b|web\.de|gmx|яндекс|yandex|почт|\bqq\b|网易|網易|邮箱|郵件|邮件|手机|手機|canary|shortwave|missive|spike|vivo|oppo|realme|honor|\bzte\b|lenovo|asus|apple|\bmac\b|macbook|\bwatch\b|ios\b|lumia|workspace|notes|zimbra|roundcube|evolution|kmail|mutt|\bmailspring\b|mimestream|携帯|スマート|アイフォン|아이폰|갤럭시|휴대폰|네이버|naver|daum|هاتف|جهاز|الايفون|الآيفون|הטלפון|אייפון|κινητό|συσκευή|мобилн|мобільн`)
+)
+
+// signOffs are the words before a name. Thanks are not among them: they say
+// something.
+var signOffs = phraseSet(
+	// English
+	"best regards", "kind regards", "kindest regards", "warm regards", "warmest regards", "regards", "best", "all the best", "best wishes", "warm wishes", "many regards", "with regards", "with best regards", "with kind regards",
+	"with best wishes", "sincerely", "yours sincerely", "sincerely yours", "yours truly", "yours faithfully", "yours", "respectfully", "respectfully yours", "cordially", "kind rgds", "br", "b.r", "kr", "rgds", "bests", "best rgds",
+	"thanks and regards", "thanks & regards", "thanks and best regards", "thanks & best regards", "thank you and best regards", "thank you and kind regards", "thanks and kind regards", "many thanks and best regards", "warmly", "take care", "love", "have a nice day", "have a great day",
+	// German
+	"mit freundlichen grüßen", "mit freundlichen grüssen", "mit freundlichem gruß", "mit freundlichem gruss", "mit besten grüßen", "mit besten grüssen", "mit herzlichen grüßen", "mit lieben grüßen", "mit vielen grüßen", "mit freundlichen gruessen", "freundliche grüße", "freundliche grüsse", "freundlicher gruß", "beste grüße", "beste grüsse", "besten gruß", "viele grüße", "viele grüsse", "vielen gruß",
+	"liebe grüße", "liebe grüsse", "lieben gruß", "herzliche grüße", "herzliche grüsse", "schöne grüße", "schöne grüsse", "schönen gruß", "grüße", "grüsse", "gruß", "gruss", "gruesse", "viele gruesse", "mfg", "lg", "vg", "glg", "bg", "hochachtungsvoll", "es grüßt", "mit sonnigen grüßen", "einen schönen tag", "herzlichst", "beste gruesse",
+	// French
+	"cordialement", "bien cordialement", "très cordialement", "bien à vous", "bien à toi", "sincères salutations", "meilleures salutations", "salutations", "salutations distinguées", "cdlt", "cdt", "bien sincèrement", "sincèrement", "amicalement", "bien amicalement", "amitiés", "respectueusement", "avec mes salutations", "belle journée", "bonne journée", "bonne réception", "à bientôt", "bises",
+	// Spanish, Catalan, Portuguese, Italian, Romanian
+	"saludos", "un saludo", "saludos cordiales", "cordiales saludos", "un cordial saludo", "cordialmente", "atentamente", "atte", "muy atentamente", "un abrazo", "abrazos", "salutacions", "salutacions cordials", "una salutació", "atentament", "cordialment", "salut",
+	"cumprimentos", "com os melhores cumprimentos", "melhores cumprimentos", "os melhores cumprimentos", "atenciosamente", "att", "abraços", "abraço", "um abraço", "saudações", "com os meus cumprimentos", "grato", "grata",
+	"cordiali saluti", "distinti saluti", "saluti", "cari saluti", "un saluto", "un caro saluto", "tanti saluti", "i migliori saluti", "cordialità", "buona giornata", "a presto", "buon lavoro",
+	"cu stimă", "cu stima", "cu respect", "toate cele bune", "o zi bună", "o zi buna", "salutări", "numai bine", "cu drag", "cu prietenie", "cele bune",
+	// Dutch, Scandinavian, Finnish, Icelandic
+	"met vriendelijke groet", "met vriendelijke groeten", "vriendelijke groet", "vriendelijke groeten", "met hartelijke groet", "hartelijke groet", "hartelijke groeten", "groet", "groeten", "groetjes", "mvg", "m.v.g", "met groet", "hoogachtend", "fijne dag", "gr",
+	"med vänliga hälsningar", "med vänlig hälsning", "vänliga hälsningar", "vänlig hälsning", "vänligen", "hälsningar", "hälsning", "bästa hälsningar", "med bästa hälsningar", "mvh", "mvh.", "hälsar", "med venlig hilsen", "venlig hilsen", "venlige hilsner", "med venlige hilsner", "de bedste hilsner", "bedste hilsner", "hilsen", "hilsner", "kærlig hilsen", "vh", "dbh", "med vennlig hilsen", "vennlig hilsen", "beste hilsen", "med hilsen", "vennlige hilsener",
+	"terveisin", "ystävällisin terveisin", "parhain terveisin", "terveiset", "terv", "yt", "t", "ystävällisesti", "kunnioittavasti", "lämpimin terveisin", "kveðja", "bestu kveðjur", "með kveðju", "kær kveðja",
+	// Slavic, Baltic
+	"pozdrawiam", "pozdrawiam serdecznie", "serdecznie pozdrawiam", "z poważaniem", "z wyrazami szacunku", "pozdrowienia", "pozdr", "z pozdrowieniami", "łączę pozdrowienia", "miłego dnia", "pozdrawiamy",
+	"s pozdravem", "s přátelským pozdravem", "pozdravy", "hezký den", "s úctou", "zdraví", "přeji hezký den", "s pozdravom", "s priateľským pozdravom", "pekný deň", "lep pozdrav", "lp", "lepo pozdravljeni", "s spoštovanjem", "pozdrav", "srdačan pozdrav", "lijep pozdrav", "s poštovanjem", "srdačno", "lep pozdrav", "sa poštovanjem", "s štovanjem",
+	"с уважением", "с наилучшими пожеланиями", "всего доброго", "всего хорошего", "всего наилучшего", "хорошего дня", "искренне ваш", "с почтением", "с приветом", "з повагою", "з найкращими побажаннями", "усього найкращого", "гарного дня", "щиро", "з пошаною", "с уважение", "поздрави", "с най-добри пожелания", "сърдечни поздрави", "срдачан поздрав", "поздрав", "со почит", "з павагай",
+	"pagarbiai", "geriausi linkėjimai", "su pagarba", "linkėjimai", "ar cieņu", "cieņā", "ar laba vēlējumiem", "sveicieni", "lugupidamisega", "parimate soovidega", "tervitades", "tervitustega", "parimat",
+	// Hungarian, Turkish, Greek, Albanian
+	"üdvözlettel", "tisztelettel", "üdv", "üdvözlet", "szívélyes üdvözlettel", "baráti üdvözlettel", "köszönettel", "saygılarımla", "saygılarımızla", "iyi çalışmalar", "iyi günler", "sevgiler", "selamlar", "kolay gelsin", "en iyi dileklerimle",
+	"με εκτίμηση", "με φιλικούς χαιρετισμούς", "χαιρετισμούς", "χαιρετισμοί", "φιλικά", "με τιμή", "πολλούς χαιρετισμούς", "ευχαριστώ και χαιρετισμούς", "me respekt", "përshëndetje", "me nderime",
+	// Semitic, Asian
+	"בברכה", "בכבוד רב", "ברכות", "כל טוב", "בהוקרה", "יום טוב", "מע التحية", "مع التحية", "تحياتي", "مع خالص التحية", "مع تحياتي", "مع أطيب التحيات", "خالص التحيات", "تحية طيبة", "أطيب التحيات", "وتفضلوا بقبول فائق الاحترام", "با احترام", "با تشکر",
+	"此致", "敬礼", "敬禮", "祝好", "顺祝商祺", "順頌商祺", "此致 敬礼", "敬上", "谨启", "祝工作顺利", "敬具", "草々", "以上", "拝", "올림", "드림", "감사합니다 드림", "trân trọng", "thân mến", "thân ái", "trân trọng kính chào", "kính thư", "salam", "hormat saya", "hormat kami", "salam hormat", "ขอแสดงความนับถือ", "ด้วยความเคารพ", "ด้วยความนับถือ", "सादर", "lihat",
+)
+
+// footerStart are lines that servers, lists and programs write below a mail.
+var footerStart = regexp.MustCompile(`^[*_\[(]*(?:` + strings.Join([]string{
+	`you (?:received|are receiving|get|got) this (?:message|email|e-mail|mail|because)`, `you(?:'re| are) receiving this`, `to unsubscribe\b`, `unsubscribe(?: here| from this)?\b.{0,40}$`, `this (?:message|e-?mail|mail) (?:has been|was) (?:scanned|checked|sent (?:to|via|through|by|from)|delivered)`, `(?:this|diese|deze) (?:e-?mail|message) (?:and any|and its|contains|is intended|may contain|including|is confidential|is for)`,
+	`(?:virus-free|virenfrei|libre de virus|sans virus|garanti sans virus|exento de virus|priva di virus|virusvrij|virusfri|без вирусов|livre de vírus)\b`, `avast logo`, `checked by avg`, `no virus found`, `este correo electrónico ha sido comprobado`, `l'absence de virus`, `diese e-mail wurde von avast`, `reply to this email directly or view it on`, `you are receiving this because`, `visit topic\b.*to respond`, `disclaimer\b:?$`, `confidentiality (?:notice|note)`, `legal (?:notice|disclaimer)`,
+	`think before you print`, `please (?:consider the environment|think before|do not print|don't print)`, `before printing`, `bitte (?:denken sie an die umwelt|prüfen sie|drucken sie)`, `pensez à l'environnement`, `n'imprimez`, `save (?:paper|a tree)`, `sent via .{1,40} mailing list`, `mailing list:?$`, `to (?:view this discussion|stop receiving (?:these|this))\b`, `view this discussion on`, `manage your (?:subscription|preferences)`, `visit your group`,
+	`-----begin pgp (?:public key block|signature)`, `(?:scanned|powered) by .{1,60}$`, `this communication (?:is|may|and)`, `notice of confidentiality`, `click here to report this email as spam`, `external email disclaimer`, `secured by .{1,60}$`, `vertraulichkeitshinweis`, `haftungsausschluss`, `rechtlicher hinweis`, `aviso legal`, `aviso de (?:privacidad|confidencialidad)`, `avis de confidentialité`, `avvertenza`, `informativa privacy`, `klauzula (?:poufności|informacyjna)`, `upozornění:`, `конфиденциальность`,
+}, "|") + `)`)
+
+// privacy are words of a disclaimer. Two of them in a long paragraph are enough.
+var privacy = []*regexp.Regexp{
+	regexp.MustCompile(`confidential|vertraulich|confidentiel|confidencial|riservat|vertrouwelijk|konfidentiell|fortrolig|luottamuksel|poufn|důvěrn|dôvern|bizalmas|confidenți|gizli|конфиденциал|конфіденцій|поверител|εμπιστευτικ|חסוי|سري|保密|机密|機密|기밀|bảo mật|rahasia|ลับ`),
+	regexp.MustCompile(`intended (?:recipient|addressee|solely|only|for)|solely for|addressee|unauthori[sz]ed|empfänger|adressat|destinataire|destinatari|geadresseerde|bestemd voor|mottagare|modtager|mottaker|vastaanotta|adresat|adresát|címzett|destinatar|alıcı|получател|адресат|одержувач|παραλήπτ|נמען|المستلم|المرسل إليه|收件人|受信者|수신자|người nhận|penerima|ผู้รับ`),
+	regexp.MustCompile(`privileged|prohibited|in error|by mistake|delete|disclos|disseminat|liability|irrtümlich|löschen|nicht gestattet|untersagt|interdit|erreur|supprim|prohibid|proibid|error|eliminar|vietat|errore|cancella|verboden|vergissing|verwijder|förbjud|misstag|radera|fejl|slet|virhe|poista|zabronion|błęd|usuń|zakázán|omyl|smaž|törölj|eroare|interzis|yasak|hata|запрещ|ошибк|удал|помилк|видал|грешка|λάθος|διαγράψ|טעות|خطأ|删除|禁止|誤って|삭제|nhầm|kesalahan`),
+}
+
+// instruction is what a template asks the writer to leave alone.
+var instruction = regexp.MustCompile(`^\W{0,2}(?:please )?(?:do not|don't|bitte nicht|ne pas|no|non|niet|nicht) (?:change|edit|modify|alter|remove|delete|ändern|modifier|modifique|modificare|wijzigen)?.{0,40}\b(?:address|subject|betreff|adresse|objet|sujet|asunto|oggetto|onderwerp|line below|text below)\b.{0,40}\W$`)
+
+// footer finds what a server, a list or a program wrote at the end.
+func footer(lines []line, from int) int {
+	for i := range lines {
+		if i >= from && footerBegins(lines, i) {
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// footerBegins reports whether line i begins a footer: after a blank or a drawn
+// line, with known words, or a paragraph that is a disclaimer.
+func footerBegins(lines []line, i int) bool {
+	l := &lines[i]
+	if !l.own() || l.fence || i > 0 && lines[i-1].norm != "" && !isRule(&lines[i-1]) && lines[i-1].norm != "-" {
+		return false
+	}
+	if footerStart.MatchString(l.low) {
+		return true
+	}
+	return disclaims(lines[i:])
+}
+
+// disclaims reports whether the first paragraph of lines is a disclaimer.
+func disclaims(lines []line) bool {
+	var b strings.Builder
+	for i := range lines {
+		if lines[i].norm == "" || lines[i].depth > 0 || b.Len() > 2000 {
+			break
+		}
+		b.WriteString(lines[i].low)
+		b.WriteByte(' ')
+	}
+	s := b.String()
+	if len(s) < 80 {
+		return false
+	}
+	n := 0
+	for _, re := range privacy {
+		if re.MatchString(s) {
+			n++
+		}
+	}
+	return n == len(privacy)
+}
+
+// withoutNotes takes out single lines that no person wrote: pictures at the end,
+// and what a template says of itself.
+func withoutNotes(lines []line) ([]line, []string) {
+	var why []string
+	for len(lines) > 1 && picture.MatchString(lines[len(lines)-1].norm) {
+		lines = trimEnd(lines[:len(lines)-1])
+		why = append(why, "picture")
+	}
+	kept := lines[:0:0]
+	for i := range lines {
+		if l := &lines[i]; i > 0 && l.own() && len(l.low) < 200 && instruction.MatchString(l.low) && strings.HasPrefix(l.norm, "(") {
+			why = append(why, "note of a template")
+			continue
+		}
+		kept = append(kept, lines[i])
+	}
+	return trimEnd(kept), why
+}

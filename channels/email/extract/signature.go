@@ -1,0 +1,289 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxSignature   = 20 // lines of a signature that only its look gives away
+	maxShort       = 90 // bytes in such a line
+	maxNameWords   = 5
+	maxMobile      = 90 // bytes of "Sent from my …"
+	maxRuledSignin = 8  // lines below a "---" that is taken for a signature's
+)
+
+// unsigned takes the signature off the end of what somebody wrote, and what
+// servers and programs put there. It never takes everything, except for what
+// can't be anything else. It says what it took.
+// above says that more stands above the lines, so that they may be all signature.
+func unsigned(lines []line, above bool) ([]line, []string) {
+	var why []string
+	lines = trim(lines)
+	from := 1
+	if above {
+		from = 0
+	}
+	for _, rule := range []struct {
+		name string
+		find func(lines []line, from int) int
+	}{
+		{"delimiter", delimited},
+		{"mobile signature", mobile},
+		{"footer", footer},
+		{"ruled signature", ruled},
+		{"contact block", contacts},
+		{"sign-off", signedOff},
+		{"name", dashName},
+	} {
+		n := rule.find(lines, from)
+		if n >= len(lines) {
+			continue
+		}
+		kept := trimEnd(lines[:n])
+		if p := postscript(lines[n:]); p != nil {
+			kept = append(kept[:len(kept):len(kept)], p...)
+		}
+		lines = kept
+		why = append(why, rule.name)
+	}
+	lines, notes := withoutNotes(lines)
+	return withoutRule(lines), append(why, notes...)
+}
+
+// delimited finds "-- " (RFC 3676 section 4.3) and what people and programs
+// make of it: without the space, or two underscores and more.
+func delimited(lines []line, _ int) int {
+	for i := range lines {
+		l := &lines[i]
+		if l.depth > 0 || l.fence {
+			continue
+		}
+		s := strings.Trim(l.norm, "*")
+		switch {
+		case s == "--" || s == "-- -" || len(s) >= 2 && strings.Trim(s, "_") == "":
+			return i
+		case (s == "-" || s == "ᐧ") && strings.TrimSpace(l.body) != "-" && i > 0: // a dash that is longer, alone
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// mobile finds "Sent from my iPhone". A body that begins with it goes on after
+// it.
+func mobile(lines []line, from int) int {
+	for i := range lines {
+		if l := &lines[i]; l.own() && !l.fence && isMobile(l.low) {
+			if i >= from || len(trim(lines[1:])) == 0 {
+				return i
+			}
+		}
+	}
+	return len(lines)
+}
+
+// postscript returns what begins with "PS" below a signature.
+func postscript(lines []line) []line {
+	for i := 1; i < len(lines); i++ {
+		l := &lines[i]
+		if l.depth > 0 || footerBegins(lines, i) {
+			return nil
+		}
+		for _, p := range []string{"p.s.", "ps:", "ps.", "ps ", "p.s ", "p.s:", "p.p.s", "nb:", "n.b."} {
+			if strings.HasPrefix(l.low, p) {
+				return lines[i:]
+			}
+		}
+	}
+	return nil
+}
+
+// ruled finds a line of dashes, stars or the like with a short signature below
+// it, or with nothing.
+func ruled(lines []line, from int) int {
+	for i := len(lines) - 1; i >= from && len(lines)-i <= maxSignature; i-- {
+		if !isRule(&lines[i]) {
+			continue
+		}
+		below := trim(lines[i+1:])
+		if len(below) == 0 {
+			return i
+		}
+		if len(below) <= maxRuledSignin && looksSigned(below) {
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// isRule reports whether a line is drawn: three or more of one character.
+func isRule(l *line) bool {
+	if l.depth > 0 || l.fence || len(l.norm) < 3 {
+		return false
+	}
+	c := l.norm[0]
+	return strings.IndexByte("-_=*~#+", c) >= 0 && strings.Trim(l.norm, string(rune(c))+" ") == ""
+}
+
+// withoutRule takes a drawn line off the end.
+func withoutRule(lines []line) []line {
+	for len(lines) > 1 && isRule(&lines[len(lines)-1]) {
+		lines = trimEnd(lines[:len(lines)-1])
+	}
+	return lines
+}
+
+// looksSigned reports whether lines could be a signature: all short, no
+// sentence, no list, and the first is a name.
+func looksSigned(lines []line) bool {
+	if len(lines) == 0 || !isName(lines[0].norm) && !piped(lines[0].norm) {
+		return false
+	}
+	for i := range lines {
+		if l := &lines[i]; l.depth > 0 || isProse(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// signedOff finds "Best regards" with a name below it, or nothing.
+func signedOff(lines []line, from int) int {
+	seen := 0
+	for i := len(lines) - 1; i >= from && seen <= maxSignature; i-- {
+		l := &lines[i]
+		if l.norm == "" {
+			continue
+		}
+		seen++
+		if l.depth > 0 || l.fence {
+			break
+		}
+		if !signsOff(l.low) {
+			continue
+		}
+		if below := trim(lines[i+1:]); len(below) == 0 || looksSigned(below) {
+			for i > from && lines[i-1].own() && signsOff(lines[i-1].low) { // "Viele Grüße / Best regards"
+				i--
+			}
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// signsOff reports whether a line in lower case is a sign-off, alone or with a
+// name behind it.
+func signsOff(low string) bool {
+	s := strings.Trim(low, " *_/~-")
+	head, name, _ := strings.Cut(s, ",")
+	head = strings.Trim(head, " .!*_")
+	if signOffs[head] {
+		name = strings.Trim(name, " .!*_")
+		return name == "" || strings.Contains(head, " ") && len(wordsOf(name)) <= 3 && !strings.ContainsAny(name, ".?!:;0123456789")
+	}
+	words := wordsOf(s)
+	if len(words) == 0 || len(words) > 8 || strings.ContainsAny(s, "?:;0123456789") {
+		return false
+	}
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == '/' || r == '|' || r == ',' }) {
+		if !signOffs[strings.Trim(part, " .!*_")] {
+			return signOffStart(words)
+		}
+	}
+	return true
+}
+
+// signOffStart reports whether words are a sign-off of several words and a
+// name without a comma between them.
+func signOffStart(words []string) bool {
+	for n := min(len(words), 5); n > 1; n-- {
+		if signOffs[strings.Join(words[:n], " ")] {
+			return len(words)-n <= 3
+		}
+	}
+	return false
+}
+
+// dashName finds "-First Last" at the end, below a blank line.
+func dashName(lines []line, from int) int {
+	n := len(lines) - 1
+	if n < 1+from || lines[n-1].norm != "" || lines[n].depth > 0 {
+		return len(lines)
+	}
+	s, ok := strings.CutPrefix(lines[n].norm, "-")
+	if !ok || strings.HasPrefix(lines[n].body, "—") || len(strings.Fields(s)) < 2 || strings.HasPrefix(s, " ") || !isName(s) {
+		return len(lines)
+	}
+	return n
+}
+
+// isName reports whether a line could be a person's name: few words, all with
+// a capital or in a script without them, and nothing else.
+func isName(norm string) bool {
+	s := strings.Trim(norm, "*_ ,.")
+	if s == "" || len(s) > 60 || strings.ContainsAny(s, "0123456789@:;?!/\\|<>[]{}=#\"") || strings.HasPrefix(norm, "- ") {
+		return false
+	}
+	words := strings.Fields(s)
+	if len(words) > maxNameWords {
+		return false
+	}
+	capital := false
+	for _, w := range words {
+		r, _ := utf8.DecodeRuneInString(strings.TrimLeft(w, "('-"))
+		switch {
+		case unicode.IsUpper(r), unicode.IsTitle(r):
+			capital = true
+		case unicode.IsLetter(r) && !unicode.IsLower(r): // no case in this script
+			capital = true
+			if len(words) > 4 {
+				return false
+			}
+		case !nameParts[strings.ToLower(strings.Trim(w, ".,()"))]:
+			return false
+		}
+	}
+	return capital
+}
+
+// nameParts are what names have in small letters.
+var nameParts = wordSet("von van vom zu zur de der den del della di da do dos das du la le el al bin ibn ben y e und and & the of ter ten af av og och - bint abu jr sr phd msc")
+
+// isProse reports whether a line is more than a signature holds: a sentence, a
+// point of a list, or just long.
+func isProse(l *line) bool {
+	s := l.norm
+	if s == "" || contact(l) > 0 {
+		return false
+	}
+	words := strings.Fields(s)
+	if len(s) > maxShort || len(words) > 10 {
+		return true
+	}
+	if listPoint(s) {
+		return true
+	}
+	last := s[len(s)-1]
+	if strings.IndexByte("?!:", last) >= 0 || last == '.' && len(words) > 3 {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLower(r) && len(words) > 3
+}
+
+// listPoint reports whether a line is a point of a list.
+func listPoint(s string) bool {
+	for _, p := range []string{"- ", "* ", "• ", "· ", "o "} {
+		if strings.HasPrefix(s, p) && len(s) > len(p) {
+			return true
+		}
+	}
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n > 0 && n < 3 && n < len(s) && (s[n] == '.' || s[n] == ')')
+}
