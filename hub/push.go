@@ -61,6 +61,12 @@ type CallbackHost struct {
 // SignEd25519 in place of the name of a secret: the hub's own key signs.
 const SignEd25519 = "ed25519"
 
+// PushLanes begins the names of the lanes of pushes; each host has one.
+const PushLanes = LaneCallback + ":"
+
+// PushConcurrency is how many pushes go to one host at a time.
+const PushConcurrency = 4
+
 // covers reports whether a URL leads to the host.
 func (c *CallbackHost) covers(u *url.URL) bool {
 	host, port := c.Host, ""

@@ -171,7 +171,7 @@ func (m *Message) newDelivery(k Kind, t Target, entry int, at, due time.Time) De
 	case KindExpire:
 		lane = LaneClock
 	case KindCallback:
-		lane = LaneCallback + ":" + t.Place
+		lane = PushLanes + t.Place
 	}
 	d := Delivery{
 		MessageID: m.ID, Seq: m.NextDelivery, Kind: k, Lane: lane, Target: t, Entry: entry, Posting: -1,

@@ -78,7 +78,13 @@ func newWorldWith(t testing.TB, change func(*hub.Directory), options func(*hub.O
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := outbox.New(s, outbox.Options{Lanes: []outbox.Lane{{Name: "web"}, {Name: "chat"}, {Name: hub.LaneClock}}})
+	box := outbox.New(s, outbox.Options{
+		Lanes: []outbox.Lane{{Name: "web"}, {Name: "chat"}, {Name: hub.LaneClock}},
+		Families: []outbox.Family{{
+			Prefix: hub.PushLanes, Concurrency: hub.PushConcurrency,
+			Pending: func(ctx context.Context) ([]string, error) { return s.Lanes(ctx, hub.PushLanes) },
+		}},
+	})
 	o := hub.Options{Store: s, Notifier: waiter.New(), Outbox: box, Keys: hub.KeyRing{make([]byte, 32)}}
 	if options != nil {
 		options(&o)

@@ -105,7 +105,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 	if a.store, err = store.Open(ctx, cfg.Store, store.Options{Log: a.log, Synchronous: o.Synchronous}); err != nil {
 		return nil, err
 	}
-	a.box = outbox.New(a.store, outbox.Options{Log: a.log, Lanes: lanes()})
+	a.box = outbox.New(a.store, outbox.Options{Log: a.log, Lanes: lanes(), Families: families(a.store)})
 	a.hub = hub.New(hub.Options{
 		Store: a.store, Notifier: waiter.New(), Outbox: a.box, Keys: a.keys, Log: a.log, Observer: api.NewObserver(a.registry),
 		Link: func(person, messageID string, expires time.Time) string {
@@ -175,6 +175,14 @@ func lanes() []outbox.Lane {
 		l = append(l, outbox.Lane{Name: f.Name})
 	}
 	return l
+}
+
+// families gives each host that is called back a queue of its own.
+func families(s *store.Store) []outbox.Family {
+	return []outbox.Family{{
+		Prefix: hub.PushLanes, Concurrency: hub.PushConcurrency,
+		Pending: func(ctx context.Context) ([]string, error) { return s.Lanes(ctx, hub.PushLanes) },
+	}}
 }
 
 // buildChannels makes every channel that the config mentions or that is there

@@ -29,6 +29,7 @@ type Store interface {
 
 	Claim(ctx context.Context, lane string, now time.Time, lease time.Duration, limit int) ([]hub.Delivery, error)
 	NextDue(ctx context.Context, lane string) (time.Time, bool, error)
+	Lanes(ctx context.Context, prefix string) ([]string, error)
 	Recover(ctx context.Context, now time.Time) (int, error)
 	Release(ctx context.Context, now time.Time, deliveries []hub.Delivery) error
 
@@ -45,7 +46,7 @@ type Store interface {
 
 // Run runs the suite. open returns an empty store, which the test closes.
 func Run(t *testing.T, open func(t testing.TB) Store) {
-	for _, group := range [][]testCase{applyCases, deliveryCases, raceCases, claimCases, listCases, stateCases, inboundCases, historyCases, purgeCases} {
+	for _, group := range [][]testCase{applyCases, deliveryCases, raceCases, claimCases, listCases, stateCases, inboundCases, historyCases, purgeCases, trackCases} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
