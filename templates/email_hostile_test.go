@@ -147,6 +147,20 @@ func TestMailHidden(t *testing.T) {
 			if strings.Contains(out.Text+out.HTML, "canary") {
 				t.Errorf("%s leaks:\n%s", k, out.Text)
 			}
+			d := hub.Decision{
+				Resolution: ma2h.Answered, Actor: "human:bob", ActorName: "Bob Roy", At: mailDay(7, 52), Via: "slack", Choice: "canary", Option: 1, Comment: "canary",
+				Values: []hub.NamedValue{{Title: "canary", Text: "canary"}}, Checklist: []ma2h.ChecklistItem{{Text: "canary"}},
+			}
+			over := *c
+			over.Status, over.Decision = ma2h.Answered, &d
+			for _, k := range []templates.MailKind{templates.MailEnded, templates.MailLate, templates.MailOutcome} {
+				end := render(t, set, askMail(&over, kind(k), func(m *templates.Mail) {
+					m.Outcome = &hub.Outcome{Kind: hub.AlreadyResolved, Status: ma2h.Answered, Decision: &d}
+				}))
+				if strings.Contains(end.Text+end.HTML, "canary") || !strings.Contains(end.Text, "Bob Roy answered at 15:52 in Slack") {
+					t.Errorf("%s leaks, or says nothing:\n%s", k, end.Text)
+				}
+			}
 			if !strings.Contains(out.Text, c.Title) || !strings.Contains(out.Text, c.ReviewURL) {
 				t.Errorf("%s lacks title or link:\n%s", k, out.Text)
 			}

@@ -94,6 +94,7 @@ func (m *Mail) view(level int) *mailView {
 
 // thread lays out a mail about a message.
 func (m *Mail) thread(v *mailView, level int) {
+	m = m.withheld()
 	c := m.Card
 	v.Title = Line(c.Title)
 	if v.Title == "" {
@@ -142,6 +143,29 @@ func (m *Mail) thread(v *mailView, level int) {
 		v.Limit = mailLimit(c)
 		m.answering(v, level)
 	}
+}
+
+// withheld leaves out how a sensitive message was decided: that is on the page,
+// like the message.
+func (m *Mail) withheld() *Mail {
+	if !m.Card.Hidden {
+		return m
+	}
+	bare := func(d *hub.Decision) *hub.Decision {
+		if d == nil {
+			return nil
+		}
+		return &hub.Decision{Resolution: d.Resolution, Actor: d.Actor, ActorName: d.ActorName, At: d.At, Via: d.Via, Defaulted: d.Defaulted}
+	}
+	out, card := *m, *m.Card
+	card.Decision = bare(card.Decision)
+	out.Card = &card
+	if m.Outcome != nil {
+		o := *m.Outcome
+		o.Decision, o.Fields = bare(o.Decision), nil
+		out.Outcome = &o
+	}
+	return &out
 }
 
 // message lays out the message itself.

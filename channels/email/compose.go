@@ -9,9 +9,11 @@ import (
 	"time"
 	"unicode"
 
+	"beckon/channels/email/inbound"
 	"beckon/hub"
 	"beckon/templates"
 
+	"github.com/emersion/go-msgauth/dkim"
 	gomail "github.com/wneessen/go-mail"
 	"golang.org/x/net/idna"
 )
@@ -53,7 +55,7 @@ const (
 // Headers of ours besides those of the standards.
 const (
 	// instanceHeader marks our mails, so that none of them is taken for an answer.
-	instanceHeader = "X-Hub-Instance"
+	instanceHeader = inbound.InstanceHeader
 	// messageHeader says which message a mail is about, for whoever debugs.
 	messageHeader = "X-Beckon-Message"
 )
@@ -104,48 +106,51 @@ func (l *letter) write(seal *sealer) ([]byte, error) {
 	set(messageHeader, headerWord(l.message))
 	m.SetBodyString(gomail.TypeTextPlain, l.text.Text)
 	m.AddAlternativeString(gomail.TypeTextHTML, l.text.HTML)
-	if err := seal.on(m); err != nil {
-		return nil, fmt.Errorf("email: sign: %w", err)
-	}
 	var b bytes.Buffer
 	if _, err := m.WriteTo(&b); err != nil {
 		return nil, fmt.Errorf("email: write: %w", err)
 	}
-	return b.Bytes(), nil
+	raw, err := seal.sign(b.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("email: sign: %w", err)
+	}
+	return raw, nil
 }
 
 // feedbackID sorts what receivers report on our mail: kind:agent:hub:sender.
 // https://support.google.com/a/answer/6254652
 func (l *letter) feedbackID() string {
 	_, host, _ := strings.Cut(l.from, "@")
-	agent := headerWord(strings.ReplaceAll(l.agent, ":", "-"))
+	agent := headerWord(l.agent)
 	if agent == "" {
 		agent = "hub"
 	}
 	return l.kind + ":" + agent + ":beckon:" + host
 }
 
-// headerWord makes one short word of ASCII of a name.
+// headerWord makes one short word of a name, of characters that mean nothing in a
+// header.
 func headerWord(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r <= ' ' || r >= 0x7f {
-			return '-'
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/-", r) {
+			return r
 		}
-		return r
+		return '-'
 	}, s)
-	return s[:min(len(s), 100)]
+	return s[:min(len(s), 60)]
 }
 
 // displayName is what an address stands beside: one line, within what mail programs
 // show, and without characters that could pass for another address.
 func displayName(s string) string {
-	s, _ = templates.Cut(templates.Line(s), 60)
-	return strings.Map(func(r rune) rune {
+	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("<>\"@,;:\\", r) || !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
-	}, s)
+	}, templates.Line(s))
+	s, _ = templates.Cut(templates.Line(s), 60)
+	return s
 }
 
 // personAddress is where a person's mail goes; reason says why there is no such
@@ -173,15 +178,14 @@ type sealer struct {
 }
 
 // signedHeaders are what a signature covers: all that a reader or the way back
-// depends on.
+// depends on. Of those that stand there twice nobody can add another, nor any of
+// those that a mail lacks.
 func signedHeaders() []string {
 	return []string{
-		"From", "To", "Reply-To", "Subject", "Date", "Message-ID", "In-Reply-To", "References", "MIME-Version", "Content-Type", "Auto-Submitted", "List-Id",
+		"From", "From", "To", "To", "Reply-To", "Reply-To", "Subject", "Subject", "Date", "Message-ID", "In-Reply-To", "References",
+		"MIME-Version", "Content-Type", "Content-Type", "Auto-Submitted", "List-Id",
 	}
 }
-
-// oversigned are those of which nobody can add another.
-func oversigned() []string { return []string{"From", "To", "Reply-To", "Subject"} }
 
 func newSealer(conf *dkimSection) *sealer {
 	if conf == nil {
@@ -194,19 +198,16 @@ func newSealer(conf *dkimSection) *sealer {
 	return &sealer{conf.Domain, conf.Selector, key}
 }
 
-// on has a mail signed when it is written.
-func (s *sealer) on(m *gomail.Msg) error {
+// sign puts a signature in front of a mail. It is not go-mail's own: that breaks a
+// list of headers which is longer than a line, and the signature with it.
+func (s *sealer) sign(raw []byte) ([]byte, error) {
 	if s == nil {
-		return nil
+		return raw, nil
 	}
-	d := gomail.NewDKIMSigner(s.domain, s.selector, s.key)
-	d.HeaderCanonicalization(gomail.CanonicalizationRelaxed)
-	d.BodyCanonicalization(gomail.CanonicalizationRelaxed)
-	d.SignHeaders(signedHeaders()...)
-	d.OversignHeaders(oversigned()...)
-	if err := d.ValidateConfig(); err != nil {
-		return err
-	}
-	m.SetDKIM(d)
-	return nil
+	var b bytes.Buffer
+	err := dkim.Sign(&b, bytes.NewReader(raw), &dkim.SignOptions{
+		Domain: s.domain, Selector: s.selector, Signer: s.key, HeaderKeys: signedHeaders(),
+		HeaderCanonicalization: dkim.CanonicalizationRelaxed, BodyCanonicalization: dkim.CanonicalizationRelaxed,
+	})
+	return b.Bytes(), err
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"beckon/channels/email/inbound"
+	"beckon/channels/email/listener"
 	"beckon/channels/email/mailbox"
 	"beckon/hub"
 	"beckon/templates"
@@ -33,6 +34,7 @@ var (
 	_ hub.Updater    = (*Channel)(nil)
 	_ hub.Teller     = (*Channel)(nil)
 	_ hub.Runner     = (*Channel)(nil)
+	_ hub.Pulse      = (*Channel)(nil)
 	_ hub.Checker    = (*Channel)(nil)
 	_ hub.Previewer  = (*Channel)(nil)
 	_ hub.LinkSender = (*Channel)(nil)
@@ -52,6 +54,8 @@ type Channel struct {
 	reader  *inbound.Reader
 	tokens  *mailbox.TokenSource // nil: passwords
 	mailbox *mailbox.Reader      // nil: no mailbox is read
+
+	listener *listener.Listener // nil: no mail server hands mail over
 
 	// parts are what Run runs, and checks what Check asks besides sending; a part
 	// that receives adds its own.

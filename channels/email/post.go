@@ -117,7 +117,7 @@ func (c *Channel) deliver(ctx context.Context, d *draft) error {
 	m := &sentMail{Message: d.card.MessageID, Person: d.person.ID, Generation: d.generation, Ref: id, Root: orWord(d.root, id)}
 	data, err := c.compose(ctx, d, m, to)
 	if err == nil {
-		err = c.hand(ctx, m, to.Address, data)
+		err = c.hand(ctx, m, to.Address, data, maybe)
 	}
 	return c.explain(err, d.person.Name, maybe)
 }
@@ -174,8 +174,9 @@ func (c *Channel) letter(id string, to mail.Address, text templates.MailText) *l
 	}
 }
 
-// hand gives a mail to the server, and keeps note of how far it is.
-func (c *Channel) hand(ctx context.Context, m *sentMail, to string, data []byte) error {
+// hand gives a mail to the server, and keeps note of how far it is. maybe says that
+// an earlier try may have got through, which no later failure takes back.
+func (c *Channel) hand(ctx context.Context, m *sentMail, to string, data []byte, maybe bool) error {
 	begun := false
 	said, err := c.out.send(ctx, outgoing{
 		from: c.envelopeOf(m), to: to, data: data,
@@ -188,7 +189,7 @@ func (c *Channel) hand(ctx context.Context, m *sentMail, to string, data []byte)
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	if err != nil {
-		if e, ok := errors.AsType[*sendError](err); ok && begun && !e.maybe {
+		if e, ok := errors.AsType[*sendError](err); ok && begun && !e.maybe && !maybe {
 			if err := c.noteState(after, m, ""); err != nil {
 				c.log.WarnContext(ctx, "a mail that did not go out counts as one that may have", "mail", m.Ref, "err", err)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"strings"
-	"time"
 
 	"beckon/channels/email/inbound"
 	"beckon/channels/email/mailbox"
@@ -57,13 +56,4 @@ func (c *Channel) tokenConfig(o *oauthSection) mailbox.TokenConfig {
 		return err
 	}
 	return t
-}
-
-// Alive says when the hub last had proof that it hears of answers, and what is
-// wrong now.
-func (c *Channel) Alive() (last time.Time, problem string) {
-	if c.mailbox == nil {
-		return time.Time{}, ""
-	}
-	return c.mailbox.Alive()
 }

@@ -102,7 +102,11 @@ func (m *mailer) send(ctx context.Context, o outgoing) (said string, err error) 
 		}
 		said, err := m.transact(ctx, c, o)
 		if err == nil {
-			m.give(c)
+			if ctx.Err() == nil {
+				m.give(c)
+			} else {
+				m.close(c) // its deadline may be about to be set to the past
+			}
 			return said, nil
 		}
 		// A connection that was kept may be dead, or its server may have had

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 }
 
 func child(text string) error {
-	tokens := map[string]string{"BOT": botToken, "OTHER": otherToken, "OPS": opsToken}
+	tokens := map[string]string{"BOT": botToken, "OTHER": otherToken, "OPS": opsToken, "MAIL": "secret"}
 	cfg, err := config.Parse("beckon.yaml", []byte(text), channels.All(), func(name string) (string, bool) {
 		v, ok := tokens[name]
 		return v, ok

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/mail"
 	"net/smtp"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,6 +53,58 @@ type office struct {
 	dovecot *mailtest.Dovecot
 	exim    *mailtest.Exim
 	yaml    string
+}
+
+// An own MX hands answers to the hub itself: known addresses only, and it keeps
+// what the hub can't take.
+func TestAnswerByOwnMX(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(shortDir(t), "lmtp")
+	o := &office{dovecot: mailtest.StartDovecot(t, mailtest.DovecotOptions{})}
+	o.exim = mailtest.StartExim(t, mailtest.EximOptions{LMTP: o.dovecot.LMTPAddr, Other: socket, OtherUsers: []string{"hub"}})
+	smtpHost, smtpPort, _ := net.SplitHostPort(o.exim.Addr)
+	o.yaml = fmt.Sprintf(mailYAML, filepath.Join(t.TempDir(), "beckon.db"), smtpHost, smtpPort, "127.0.0.1", "1")
+	i := strings.Index(o.yaml, "    imap: ")
+	j := i + strings.Index(o.yaml[i:], "\n")
+	o.yaml = o.yaml[:i] + "    listen: {address: 'unix:" + socket + "'}" + o.yaml[j:]
+	o.process = start(t, parse(t, o.yaml))
+	err := mailtest.Eventually(func() error { return os.Chmod(socket, 0o666) }) // so that exim's user may
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := o.submit(envelope("k1", nil))
+	asked := o.mails("alice", 1)[0]
+	o.reply("alice@example.test", asked, "hold\n")
+	if resolution, value, _ := o.response(id); resolution != "answered by human:alice" || value != "hold" {
+		t.Errorf("got %s %q", resolution, value)
+	}
+	if text := plain(t, o.mails("alice", 2)[1]); !strings.HasPrefix(text, "Recorded: Hold for review.") {
+		t.Errorf("confirmation:\n%s", text)
+	}
+	for addr, want := range map[string]string{
+		"hub@example.test": "", "hub+qaaaaaaaaaaaaaaaaaaaa@example.test": "550", "somebody@example.test": "550",
+		strings.ToUpper(strings.Trim(asked.Header.Get("Reply-To"), "<>")): "",
+	} {
+		err := mailtest.LMTP("unix", socket, "x@example.test", mailtest.Text("hello"), addr)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("mail to %s: %v, want %q", addr, err, want)
+		}
+	}
+}
+
+// shortDir is a folder for a socket, whose path must be short, that everybody may
+// enter.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "bk")
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func newOffice(t *testing.T) *office {
@@ -108,7 +161,7 @@ func (o *office) reply(from string, m *mail.Message, text string, headers ...str
 }
 
 // plain is the text part of a mail.
-func plain(t *testing.T, m *mail.Message) string {
+func plain(t testing.TB, m *mail.Message) string {
 	t.Helper()
 	b, err := io.ReadAll(m.Body)
 	if err != nil {

@@ -133,6 +133,7 @@ func TestExampleAgent(t *testing.T) {
 			if time.Now().After(deadline) { // it never listened
 				t.Fatal(err)
 			}
+			time.Sleep(10 * time.Millisecond)
 		}
 	}
 	done := func() string {

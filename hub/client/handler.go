@@ -61,7 +61,9 @@ type HandlerOptions struct {
 //     another delivery of the same Response is being acted on: the hub repeats it.
 //
 // It panics when it is made without a Verifier or OnResponse. The server must
-// bound how long a request takes to arrive (ReadTimeout).
+// bound how long a request takes to arrive (ReadTimeout). Credentials of a
+// callback (bearer, apikey) are for a gateway in front; only the signature says
+// who sent it.
 func Handler(o HandlerOptions) http.Handler {
 	if o.Verifier == nil || o.OnResponse == nil {
 		panic("client.Handler: Verifier and OnResponse must be set")

@@ -14,6 +14,7 @@ type dialect struct {
 	begin  string           // starts a transaction that will write
 	claim  string           // suffix of the SELECT that picks what to claim
 	bigint string           // type of a 64-bit integer
+	alone  string           // what a process does first that has the database to itself; "" where several share one
 	isBusy func(error) bool // somebody else holds the lock: nothing is broken
 }
 
@@ -22,6 +23,7 @@ func sqliteDialect() dialect {
 		name:   "sqlite",
 		begin:  "BEGIN IMMEDIATE",
 		bigint: "INTEGER",
+		alone:  "DELETE FROM lease", // whoever had them is dead
 		isBusy: func(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY },
 	}
 }

@@ -127,6 +127,21 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestLeaseOfTheDead: a process that has the database to itself waits for no lease
+// of one that was killed.
+func TestLeaseOfTheDead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "beckon.db")
+	for _, owner := range []string{"first", "second"} {
+		s := open(t, path, store.Options{})
+		if ok, err := s.Lease(t.Context(), "mailbox", owner, time.Now(), time.Hour); !ok || err != nil {
+			t.Errorf("%s: %v, %v", owner, ok, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestNewerSchema: a database that a later beckon has migrated is refused only
 // if that migration was not additive.
 func TestNewerSchema(t *testing.T) {

@@ -71,6 +71,11 @@ func startWriter(ctx context.Context, db *sql.DB, d dialect, f *file, limit int)
 	if err := migrate(ctx, w.conn, d); err != nil {
 		return nil, err
 	}
+	if d.alone != "" {
+		if _, err := w.conn.ExecContext(ctx, d.alone); err != nil {
+			return nil, fmt.Errorf("tidy up after the process before: %w", err)
+		}
+	}
 	go w.loop()
 	return w, nil
 }

@@ -77,7 +77,7 @@ func wrapped(lines []line, i int) int {
 // introduces reports whether a whole line introduces a quote. A quote that
 // follows it makes up for clues that lack.
 func (c *clues) introduces(low string, quoteFollows bool) bool {
-	if c.first && !quoteFollows {
+	if c.first && !(quoteFollows && c.dated) {
 		return false
 	}
 	switch {
@@ -89,6 +89,10 @@ func (c *clues) introduces(low string, quoteFollows bool) bool {
 		return c.clock || c.lead || c.digit || quoteFollows
 	case c.ends && c.email && c.dated: // … wrote
 		return true
+	case c.verb && c.bracket && c.colon: // Quoting X <x@y>:
+		return true
+	case c.colon && c.dated && c.clock && angled(low): // Message of X <x@y> of 3 May at 13:00:
+		return true
 	case c.verb && c.dated && c.colon: // X schrieb am 3. Mai um 13:00:
 		return c.email || c.clock
 	case c.colon && c.dated && c.closed: // 2026-11-30 13:00 X <x@y>:
@@ -99,6 +103,12 @@ func (c *clues) introduces(low string, quoteFollows bool) bool {
 		return c.closed
 	}
 	return false
+}
+
+// angled reports whether an address in angle brackets is on the line.
+func angled(low string) bool {
+	n := strings.IndexByte(low, '<')
+	return n >= 0 && strings.Contains(low[n:], "@") && strings.Contains(low[n:], ">")
 }
 
 // opens reports whether a line may be the first part of a wrapped one.

@@ -171,11 +171,12 @@ func (c *clues) verbs(words []string, s string) {
 	}
 }
 
-// wordSet makes a set of words, which stand in a string parted by spaces.
+// wordSet makes a set of words, which stand in a string parted by spaces. They
+// are brought into the form in which lines are compared.
 func wordSet(words ...string) map[string]bool {
 	set := make(map[string]bool)
 	for _, s := range words {
-		for w := range strings.FieldsSeq(s) {
+		for w := range strings.FieldsSeq(lower(normal(s))) {
 			set[w] = true
 		}
 	}
@@ -186,14 +187,14 @@ func wordSet(words ...string) map[string]bool {
 func phraseSet(phrases ...string) map[string]bool {
 	set := make(map[string]bool, len(phrases))
 	for _, p := range phrases {
-		set[p] = true
+		set[lower(normal(p))] = true
 	}
 	return set
 }
 
 // verbs are the words that say that somebody wrote, without auxiliaries.
 var verbs = wordSet(
-	"wrote writes sent said posted replied",                                                        // en
+	"wrote writes sent", // en
 	"schrieb schrieben schreibt geschrieben geschriewen",                                           // de, lb
 	"schreef geschreven schrijft skryf geskryf",                                                    // nl, af
 	"écrit ecrit écrivait écrivit",                                                                 // fr
@@ -205,24 +206,25 @@ var verbs = wordSet(
 	"napsal napsala napsali napísal napísala napísali píše napisao napisala napisal napisali piše", // cs, sk, hr, sr, sl
 	"írta írt scris yazdı yazmış yazdi shkroi kiteb",                                               // hu, ro, tr, sq, mt
 	"написал написала написали написано пишет писал писала написав пише писав напісаў піша написа напиша жазды", // ru, uk, be, bg, mk, sr, kk
-	"έγραψε έγραψαν",                       // el
-	"כתב כתבה כתבו כתב/ה נכתב",             // he
-	"كتب كتبت كتبوا كتابة نوشت",            // ar, fa
-	"menulis viết sumulat isinulat andika", // id, ms, vi, tl
-	"เขียน เขียนว่า ने लिखा लिखा",          // th, hi
-	"ysgrifennodd scríobh",                 // cy, ga
+	"έγραψε έγραψαν",                                    // el
+	"כתב כתבה כתבו כתב/ה נכתב",                          // he
+	"كتب كتبت كتبوا كتابة نوشت",                         // ar, fa
+	"menulis viết sumulat isinulat andika",              // id, ms, vi, tl
+	"เขียน เขียนว่า ने लिखा लिखा",                       // th, hi
+	"ysgrifennodd scríobh",                              // cy, ga
+	"quoting zitat citando citation citat cytat citace", // "Quoting X <x@y>:"
 )
 
 // verbEndings are verbs of writing in scripts that need no spaces.
 var verbEndings = []string{
 	"写道", "寫道", "写到", "写了", "來信", "来信", "撰写", "書きました", "書いた", "書き込みました", "のメッセージ", "さんからのメール",
-	"님이 작성", "작성", "작성함", "작성하였습니다", "썼습니다", "씀", "เขียน", "เขียนว่า", "ได้เขียน", "ლწერდა", "დაწერა", "գրել է", "написал(а)", "napisał(a)", "napsal(a)", "napísal(a)",
+	"님이 작성", "쓴 글", "쓴 글에서", "작성", "작성함", "작성하였습니다", "썼습니다", "씀", "เขียน", "เขียนว่า", "ได้เขียน", "ლწერდა", "დაწერა", "գրել է", "написал(а)", "napisał(a)", "napsal(a)", "napísal(a)",
 }
 
 // fillers may follow the verb: "wrote the following".
 var fillers = wordSet(
 	"a the following this das folgende folgendes følgende följande seuraavaa seuraavasti volgende lo siguiente o seguinte quanto segue",
-	"ce qui suit la je som sljedeće sledeće următoarele toto następujące а наступне следующее ما يلي at on nhu sau như",
+	"ce qui suit la je som sljedeće sledeće următoarele toto następujące а ла ло ли наступне следующее ما يلي at on nhu sau như",
 )
 
 // selves are the writers that introduce no quote.

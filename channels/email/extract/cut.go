@@ -68,12 +68,18 @@ func (c *cutter) afterMail(first int, above bool) []piece {
 		if p.kind != own || blank(p.lines) {
 			continue
 		}
-		if p.lines = c.signed(p.lines, above || ownBefore(pieces[:n])); !blank(p.lines) {
+		kept := c.signed(p.lines, above || ownBefore(pieces[:n]))
+		if !blank(kept) {
+			p.lines = append(p.lines[:leading(p.lines):leading(p.lines)], kept...)
 			return pieces[:n+1]
 		}
+		p.lines = nil
 	}
 	return nil
 }
+
+// leading returns how many blank lines stand at the beginning.
+func leading(lines []line) int { return len(lines) - len(trimStart(lines)) }
 
 func ownBefore(pieces []piece) bool {
 	for _, p := range pieces {
@@ -102,7 +108,10 @@ func (c *cutter) below(rest []piece) []line {
 			lines = append(lines, p.lines...)
 		}
 	}
-	return trim(lines)
+	for lines = trim(lines); len(lines) > 0 && isRule(&lines[0]); {
+		lines = trim(lines[1:])
+	}
+	return lines
 }
 
 // quoteBetween reports whether a quote comes before the next text.
@@ -141,7 +150,10 @@ func (c *cutter) around(before []line, rest []piece) []line {
 	lines := append(before[:len(before):len(before)], line{})
 	signOff := onlySignOff(rest)
 	for _, p := range rest {
-		if p.kind == own || p.kind == quote && !signOff {
+		switch {
+		case p.kind == own && signOff:
+			lines = append(lines, trim(p.lines)...)
+		case p.kind == own || p.kind == quote && !signOff:
 			lines = append(lines, p.lines...)
 		}
 	}

@@ -105,7 +105,7 @@ func joined(lines []line, want func(*line) bool) string {
 	for i := range lines {
 		l := &lines[i]
 		switch {
-		case !want(l):
+		case l.mark != "" || !want(l):
 		case l.raw == "":
 			gap++
 		default:

@@ -3,6 +3,7 @@ package extract
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // field says what a header line of a quoted mail is about.
@@ -28,41 +29,99 @@ const (
 // mail ("From: … Sent: … Subject: …"), in any order and in any language that
 // fieldNames has, or 0.
 func headers(lines []line, i int) int {
-	depth := lines[i].depth
-	if lines[i].fence || lines[i].norm == "" {
+	if lines[i].plain || lines[i].fence || lines[i].norm == "" || small(lines[i].norm) {
 		return 0
 	}
 	if fieldOf(lines[i].low) == noField {
+		return unknownHeaders(lines, i)
+	}
+	b, end := blockAt(lines, i)
+	if !b.sure() {
+		// No part of it is one either.
+		for k := i; k < end; k++ {
+			lines[k].plain = true
+		}
 		return 0
 	}
-	var b block
-	end := i
-	for n := i; n < len(lines) && n-i < maxHeaderLines; {
+	return end - i
+}
+
+// blockAt reads fields from line i on, and returns where they end.
+func blockAt(lines []line, i int) (b block, end int) {
+	depth := lines[i].depth
+	end = i
+	for n := i; n < len(lines) && n-i < maxHeaderLines; end = n {
 		l := &lines[n]
 		switch {
 		case l.norm == "" && l.mark == "":
 			// Converters from HTML put blank lines between the fields.
 			if n+1 >= len(lines) || lines[n+1].depth != depth || fieldOf(lines[n+1].low) == noField {
-				return b.length(i, end)
+				return b, end
 			}
 			n++
-			continue
 		case l.depth != depth:
-			return b.length(i, end)
+			return b, end
 		case fieldOf(l.low) != noField:
 			b.add(l.low)
+			n++
+		case b.sure() && named(l.low):
 			n++
 		default:
 			more := folded(lines, n, depth)
 			if more == 0 {
-				return b.length(i, end)
+				return b, end
 			}
 			b.goesOn(lines[n : n+more])
 			n += more
 		}
-		end = n
 	}
-	return b.length(i, end)
+	return b, end
+}
+
+// small reports whether a line begins with a small letter, as people write the
+// names of fields and programs don't.
+func small(norm string) bool {
+	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(norm, "*_| "))
+	return unicode.IsLower(r)
+}
+
+// unknownHeaders is headers for languages that fieldNames does not have: at
+// least three lines "name: value", of which the first has an address in brackets
+// and another a date with a time.
+func unknownHeaders(lines []line, i int) int {
+	depth := lines[i].depth
+	dated, n := false, 0
+	for ; i+n < len(lines) && n < maxHeaderLines; n++ {
+		l := &lines[i+n]
+		if l.depth != depth || !named(l.low) {
+			break
+		}
+		if n == 0 {
+			if !angled(l.low) {
+				return 0
+			}
+			continue
+		}
+		_, value, _ := strings.Cut(l.low, ":")
+		c := cluesOf(value)
+		dated = dated || c.dated && c.clock
+	}
+	if n < 3 || !dated {
+		return 0
+	}
+	return n
+}
+
+// named reports whether a line looks like a header field, of any name.
+func named(low string) bool {
+	name, value, ok := strings.Cut(strings.TrimLeft(low, "*_ "), ":")
+	if !ok || len(name) > 2*maxFieldName || strings.HasPrefix(value, "//") || len(strings.Fields(name)) > 3 {
+		return false
+	}
+	name = strings.Trim(name, "*_ ")
+	return name != "" && strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && r != ' ' && r != '-' && r != '\'' && r != '.'
+	}) < 0
 }
 
 // folded returns how many lines at n go on with the field before them.
@@ -109,24 +168,27 @@ func (b *block) goesOn(lines []line) {
 	}
 }
 
-// length returns the length of the block if it surely is one: "To: production"
-// and "From: staging" are what a person may write as well.
-func (b *block) length(start, end int) int {
-	n := len(b.seen)
-	switch {
-	case n >= 4:
-	case n == 3 && (b.date || b.email || b.seen[fieldSubject]):
-	case n == 2 && b.seen[fieldDate] && b.date && (b.seen[fieldFrom] || b.email):
-	case n == 2 && b.email && b.seen[fieldFrom]:
-	default:
-		return 0
+// sure reports whether the block surely is one: "To: production" and "From:
+// staging" are what a person may write as well.
+func (b *block) sure() bool {
+	switch n := len(b.seen); n {
+	case 0, 1:
+		return false
+	case 2:
+		return b.seen[fieldDate] && b.date && (b.seen[fieldFrom] || b.email) || b.email && b.seen[fieldFrom]
+	case 3:
+		return b.date || b.email || b.seen[fieldSubject]
 	}
-	return end - start
+	return true
 }
 
 // fieldOf returns what a line in lower case is a field of.
 func fieldOf(low string) field {
 	s := strings.TrimLeft(low, "*_•- ")
+	if row, ok := strings.CutPrefix(s, "|"); ok { // a table, as NetEase sends it
+		name, _, _ := strings.Cut(row, "|")
+		return fieldNames[strings.Trim(name, "*_: ")]
+	}
 	n := strings.IndexByte(s, ':')
 	if n <= 0 || n > maxFieldName {
 		return noField
@@ -138,11 +200,10 @@ func fieldOf(low string) field {
 // their values.
 func fieldsIn(low string) map[field]string {
 	out := make(map[field]string)
-	last, start := fieldOf(low), 0
+	last, start := fieldOf(low), strings.IndexByte(low, ':')+1
 	if last == noField {
 		return out
 	}
-	start = strings.IndexByte(low, ':') + 1
 	for {
 		n := strings.IndexByte(low[start:], ':')
 		if n < 0 || len(out) > 8 {
@@ -181,7 +242,7 @@ var fieldNames = names(map[field][]string{
 		"cc|bcc|kopie|copie|copia|cópia|kopia|kopi|kopio|kópia|másolat|bilgi|копия|копія|копие|κοιν|κοινοποίηση|עותק|نسخة|抄送|副本|참조|đồng gửi|สำเนา|kópía|kopija|koopia|cópia oculta|blindkopie|cc:|kopie an|másolatot kap|dk|в копии",
 	},
 	fieldSubject: {
-		"subject|betreff|betrifft|objet|sujet|asunto|assunto|oggetto|onderwerp|ämne|emne|aihe|otsikko|temat|předmět|předmet|predmet|tárgy|subiect|konu|тема|тема письма|относно|θέμα|נושא|الموضوع|موضوع|主题|主題|主旨|标题|標題|件名|제목|chủ đề|tiêu đề|subjek|perihal|perkara|judul|หัวเรื่อง|เรื่อง|tema|temats|teema|zadeva|naslov|наслов|предмет|assumpte|gaia|efni|lënda|subjekt",
+		"subject|betreff|betrifft|objet|sujet|asunto|assunto|oggetto|onderwerp|ämne|emne|aihe|otsikko|temat|předmět|předmet|predmet|tárgy|subiect|konu|тема|тема письма|относно|θέμα|נושא|الموضوع|موضوع|主题|主題|主旨|标题|標題|件名|제목|chủ đề|tiêu đề|subjek|perihal|perkara|judul|หัวเรื่อง|เรื่อง|tema|temats|tēma|teema|zadeva|naslov|наслов|предмет|assumpte|gaia|efni|lënda|subjekt",
 	},
 	fieldOther: {
 		"importance|priority|attachments|attachment|reply-to address|organization|wichtigkeit|priorität|anlagen|anhänge|anlage|pièces jointes|pièce jointe|importance haute|importancia|datos adjuntos|adjuntos|anexos|anexo|prioridade|allegati|priorità|bijlagen|urgentie|bilagor|prioritet|vedlegg|vedhæftede filer|liitteet|tärkeys|załączniki|ważność|přílohy|důležitost|prílohy|mellékletek|fontosság|atașări|önem|ekler|вложения|важность|вкладення|συνημμένα|附件|重要性|添付ファイル|重要度|첨부 파일|첨부|중요도|message-id|x-mailer|content-type|mime-version|in-reply-to|references|list-id|mailing-list|signed by|mailed-by|security",
@@ -193,7 +254,7 @@ func names(by map[field][]string) map[string]field {
 	for f, lists := range by {
 		for _, list := range lists {
 			for name := range strings.SplitSeq(list, "|") {
-				out[name] = f
+				out[lower(normal(name))] = f
 			}
 		}
 	}

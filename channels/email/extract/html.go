@@ -131,11 +131,11 @@ func (p *page) word(s string) {
 // flush ends the line. An empty one counts only if it was asked for.
 func (p *page) flush(asked bool) {
 	p.gap = false
-	s := strings.TrimRightFunc(clean(p.text.String()), spaceOrInvisible)
-	p.text.Reset()
-	if s == "" && !asked {
+	if p.text.Len() == 0 && !asked {
 		return
 	}
+	s := strings.TrimRightFunc(clean(p.text.String()), spaceOrInvisible)
+	p.text.Reset()
 	for part := range strings.SplitSeq(s, "\n") {
 		l := quoted(part)
 		if p.quote > 0 {
@@ -219,7 +219,7 @@ func (p *page) image(a attrs) {
 func (p *page) describe(e *element, a attrs) {
 	tag := e.tag
 	e.skip = hidden[tag] || a.hidden()
-	if !e.skip && a.signature() {
+	if !e.skip && a.signature(tag) {
 		p.signed = true
 		e.skip = !p.signatures
 	}

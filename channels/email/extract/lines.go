@@ -18,6 +18,7 @@ type line struct {
 	mark  string // a rule, if a quoted mail begins here by the markup of HTML
 	attr  bool   // HTML says that this line introduces a quote
 	fence bool   // in a ``` block, where nothing is a signature
+	plain bool   // surely no header block begins here; see headers
 }
 
 func (l *line) blank() bool { return l.norm == "" && l.mark == "" }
@@ -31,8 +32,7 @@ func (l *line) own() bool { return l.depth == 0 && l.norm != "" }
 // into the body of a mailto: link.
 func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
-	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n",
-		"\v", "\n", "\f", "\n", "<BR>", "\n").Replace(s)
+	s = lineEnds.Replace(s)
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
 			return -1
@@ -40,6 +40,8 @@ func clean(s string) string {
 		return r
 	}, s)
 }
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n", "<BR>", "\n")
 
 // split makes lines of cleaned text.
 func split(s string) []line {
@@ -81,7 +83,12 @@ func quoted(raw string) line {
 func (l *line) set(body string) {
 	l.body = body
 	l.norm = normal(body)
-	l.low = strings.ToLower(l.norm)
+	l.low = lower(l.norm)
+}
+
+// lower makes small letters, and of the Turkish İ the one that all others use.
+func lower(s string) string {
+	return strings.ReplaceAll(strings.ToLower(s), "i\u0307", "i")
 }
 
 // supercited marks lines as quoted that begin with somebody's initials, as in
@@ -186,11 +193,13 @@ func invisible(r rune) bool {
 func spaceOrInvisible(r rune) bool { return unicode.IsSpace(r) || invisible(r) }
 
 // trim takes blank lines off both ends.
-func trim(lines []line) []line {
+func trim(lines []line) []line { return trimEnd(trimStart(lines)) }
+
+func trimStart(lines []line) []line {
 	for len(lines) > 0 && lines[0].raw == "" && lines[0].mark == "" {
 		lines = lines[1:]
 	}
-	return trimEnd(lines)
+	return lines
 }
 
 func trimEnd(lines []line) []line {

@@ -65,7 +65,7 @@ var (
 	// signatureName marks a signature.
 	signatureName = regexp.MustCompile(`signature|bloop_sign|_rc_sig|wisestamp|^sig$|^sig\d`)
 	// introName marks a line such as "On … wrote:".
-	introName = regexp.MustCompile(`gmail_attr|moz-cite-prefix|moz-email-headers-table|reply-intro|cm_reply_info|zmail_extra_hdr|quote-header|quoteheader|front-attribution|missive_attribution`)
+	introName = regexp.MustCompile(`gmail_attr|moz-cite-prefix|divrplyfwdmsg|outlookmessageheader|moz-email-headers-table|reply-intro|cm_reply_info|zmail_extra_hdr|quote-header|quoteheader|front-attribution|missive_attribution`)
 	// enclosingName marks an element that holds a quoted mail, and nothing else.
 	enclosingName = regexp.MustCompile(`yahoo_quoted|protonmail_quote|tutanota_(?:email_)?quote|zmail_extra|cm_quote|missive_quote|appleoriginalcontents|bloop_original|aqm-original|quoted-?content|sh-quoted|composer_quote|hs_quote`)
 	// openingName marks an element with which, or below which, a quoted mail begins.
@@ -76,13 +76,15 @@ var (
 )
 
 // signature reports whether an element is a signature.
-func (a attrs) signature() bool {
-	return a.sign || a.class != "" && signatureName.MatchString(a.class) || a.id != "" && signatureName.MatchString(a.id)
+func (a attrs) signature(tag string) bool {
+	return a.sign || tag == "signature" || strings.Contains(a.name, "signature") || a.class != "" && signatureName.MatchString(a.class) || a.id != "" && signatureName.MatchString(a.id)
 }
 
-// introduces reports whether an element is the line above a quote.
+// introduces reports whether an element is the line above a quote, or the
+// header of it.
 func (a attrs) introduces() bool {
-	return a.class != "" && introName.MatchString(a.class) || a.id != "" && introName.MatchString(a.id)
+	return a.class != "" && introName.MatchString(a.class) || a.id != "" && introName.MatchString(a.id) ||
+		a.marker == "__headers__" || a.style != "" && outlookRule.MatchString(a.style)
 }
 
 // encloses reports whether an element holds nothing but a quoted mail.
@@ -107,7 +109,7 @@ func (a attrs) quotes(tag string) string {
 	}
 	switch {
 	case strings.HasPrefix(a.marker, "__divider"), strings.HasPrefix(a.marker, "__headers"), strings.HasPrefix(a.marker, "__quoted"):
-		return "HTML " + a.marker
+		return "HTML data-marker"
 	case a.style != "" && outlookRule.MatchString(a.style):
 		return "HTML border of Outlook"
 	}

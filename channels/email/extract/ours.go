@@ -67,7 +67,7 @@ func (s *sent) add(text string) {
 
 // marker reports whether a line asks to reply above it: words between dashes.
 func marker(norm string) bool {
-	return len(norm) > 8 && strings.HasPrefix(norm, "--") && strings.HasSuffix(norm, "--") && hasLetter(norm)
+	return len(norm) > 8 && strings.HasPrefix(norm, "-") && strings.HasSuffix(norm, "-") && hasLetter(norm)
 }
 
 // key is what is compared of a line: without the links that converters put
@@ -114,6 +114,7 @@ func withoutLinks(s string) string {
 }
 
 func link(s string) bool {
+	s = strings.TrimSpace(s)
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "mailto:") || strings.HasPrefix(s, "tel:") || strings.HasPrefix(s, "cid:")
 }
 

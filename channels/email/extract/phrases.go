@@ -8,19 +8,61 @@ import (
 // isMobile reports whether a line in lower case is what a program signs with:
 // "Sent from my iPhone", "Gesendet von Outlook für Android", "iPhoneから送信".
 func isMobile(low string) bool {
-	if len(low) > 3*maxMobile {
+	if len(low) < minMobile || len(low) > 3*maxMobile {
 		return false
 	}
 	s := strings.TrimSpace(withoutLinks(low))
+	if strings.HasPrefix(s, "yahoo mail:") {
+		return true
+	}
+	if head, tail, ok := strings.Cut(s, ". "); ok && excuse.MatchString(tail) {
+		s = head
+	}
 	s = strings.Trim(s, "*_-=~.,!\"'<>()[]| ")
-	if s == "" || len(s) > maxMobile || len(strings.Fields(s)) > 12 || strings.ContainsAny(s, ":?!;@") || strings.Contains(s, ". ") {
+	words := strings.Fields(s)
+	if s == "" || len(s) > maxMobile || len(words) > 12 || strings.ContainsAny(s, "?!;@") || strings.Contains(s, ". ") {
 		return false
 	}
-	if strings.Contains(s, ",") && !strings.Contains(s, ", powered by") {
+	if strings.Contains(s, ":") && !strings.HasPrefix(s, "gönderen:") && !strings.HasPrefix(s, "a következőről") {
 		return false
 	}
-	return sentFromMine.MatchString(s) || sentFromApp.MatchString(s) && devices.MatchString(s) || sentEnding.MatchString(s) && devices.MatchString(s) || getOutlook.MatchString(s)
+	if strings.Contains(s, ",") && (anyIn(words, clauseWords) || !devices.MatchString(s)) {
+		return false
+	}
+	return sentFromMine.MatchString(s) || sentFromApp.MatchString(s) && devices.MatchString(s) || sentEnding.MatchString(s) && devices.MatchString(s) || isGetOutlook(s)
 }
+
+// excuse is what follows "Sent from my phone." in the same line.
+var excuse = regexp.MustCompile(`^(?:please )?(?:excuse|pardon|forgive|apolog|sorry|bitte entschuld|entschuldig|veuillez excuser|disculp|desculp|scusa|excuseer|ursäkta|przepraszam)`)
+
+// clauseWords tell a sentence from a signature.
+var clauseWords = wordSet("is are was it it's then than and but so because i you we ist sind war aber und weil est mais et es pero y è ma e maar en och men i a ale и но а")
+
+// isGetOutlook reports whether a line only says to get Outlook for a system.
+func isGetOutlook(s string) bool {
+	if !strings.Contains(s, "outlook") {
+		return false
+	}
+	system := false
+	for _, name := range []string{"outlook", "ios", "android", "mac", "windows"} {
+		if strings.Contains(s, name) {
+			system = system || name != "outlook"
+			s = strings.ReplaceAll(s, name, " ")
+		}
+	}
+	for _, w := range wordsOf(s) {
+		if w != "" && !getWords[w] {
+			return false
+		}
+	}
+	return system
+}
+
+var getWords = wordSet(
+	"get download for on the app holen laden sie sich für herunter beziehen herunterladen obtenez télécharger obtenir pour obtener obtén obtenga descargar para o obter obtenha baixar baixe hämta för scarica ottieni per download voor downloaden hämta hent til hanki lataa ille lle ista pobierz program dla systemu aplikację",
+	"získejte stáhnout stáhněte pro získajte stiahnuť pre az a letöltése beszerzése obțineți descărcați pentru için 'u u edinin indir yükle скачайте скачать получите для завантажити завантажте отримайте изтеглете за αποκτήστε κάντε λήψη του το για קבל את הורד עבור ל",
+	"الحصول على تنزيل ل لـ لنظام 获取 取得 下载 下載 获取适用于 下载适用于 取得適用於 下載適用於 适用于 適用於 的 版 版的 用 を入手 をダウンロード を入手する 用の を 다운로드 받기 용 용을 가져오기 tải tải xuống cho dapatkan unduh untuk ดาวน์โหลด สำหรับ รับ nabavite preuzmite za prenesite atsisiųskite gaukite skirtą iegūstiet lejupielādējiet hankige laadige prenez obteniu",
+)
 
 var (
 	// sentFromMine say whose device it is, so any device will do.
@@ -30,9 +72,9 @@ var (
 		`envoyé (?:de|depuis|à partir de|avec|via) (?:mon|ma|un mobile|mobile)\b.*`, `enviado (?:desde|de|con|por|a partir de) (?:mi|mis|un dispositivo|móvil)\b.*`, `enviado (?:do|de|a partir do|a partir de|pelo|através do) (?:meu|minha)\b.*`,
 		`inviato (?:dal|da|con il|con|tramite) (?:mio|mia)\b.*`, `(?:verstuurd|verzonden|gestuurd) (?:vanaf|vanop|van|met|via) (?:mijn|m'n)\b.*`, `enviat des del? (?:meu|mi)\b.*`, `trimis (?:de pe|din|cu|de la) .*meu`,
 		`skickat från (?:min|mitt)\b.*`, `sendt fra (?:min|mitt)\b.*`, `sendt frá .*`, `lähetetty (?:\S+ )?(?:minun |omalta )\S+.*`, `wysłan[eoy] z (?:mojego|mojej|telefonu|iphone)\b.*`, `odesláno z (?:mého|mojí|mobilního|iphonu|ipadu)\b.*`, `odoslané z (?:môjho|mojej|mobilu|iphonu|ipadu)\b.*`,
-		`poslano (?:s|sa|z|iz) (?:mog|mojega|mojeg|moj)\b.*`, `küldve (?:az? )?\S+.*`, `отправлено с (?:моего|моей|мобильного|iphone)\b.*`, `(?:надіслано|відправлено) з (?:мого|моєї|iphone)\b.*`, `изпратено от моя.*`, `στάλθηκε από (?:το|τη|την|τον) .*`, `εστάλη από το .*`,
-		`išsiųsta iš (?:mano|iphone)\b.*`, `nosūtīts no (?:mana|iphone)\b.*`, `saadetud (?:minu|mu) .*`, `(?:dikirim|dihantar) (?:dari|daripada) \S+ (?:saya|anda)\b.*`, `dikirim dari .*(?:saya|ku)`, `gửi từ .*của tôi`, `được gửi từ .*`,
-		`נשלח מ.*`, `(?:تم الإرسال|تم الارسال|أرسلت|ارسلت|أرسل|ارسل|مرسل) من .*`, `.*(?:tarafımdan|cihazımdan|telefonumdan|['’]?(?:den|dan|ten|tan) gönderildi)`, `发自我的.*`, `從我的.*(?:傳送|寄出|發送)`, `发送自我的.*`, `從我的.*`, `.*から送信(?:しました|されました)?`, `(?:나의|내) .*(?:보냄|보낸 메일)`, `.*에서 (?:보냄|보낸 메일)`, `ส่งจาก.*(?:ของฉัน|iphone|android).*`, `मेरे .* से भेजा गया`,
+		`poslano (?:s|sa|z|iz) (?:mog|mojega|mojeg|moj)\b.*`, `(?:el)?küldve (?:az? )?\S+.*`, `a következőről küldve: .*`, `отправлено с (?:моего|моей|мобильного|iphone)(?: .*)?`, `(?:надіслано|відправлено) з (?:мого|моєї|iphone)(?: .*)?`, `изпратено от моя.*`, `στάλθηκε από (?:το|τη|την|τον) .*`, `εστάλη από το .*`,
+		`išsiųsta iš (?:mano|iphone).*`, `nosūtīts no (?:mana|iphone).*`, `saadetud (?:minu|mu) .*`, `(?:dikirim|dihantar) (?:dari|daripada) \S+ (?:saya|anda)\b.*`, `dikirim dari .*(?:saya|ku)`, `gửi từ .*của tôi`, `được gửi từ .*`,
+		`נשלח מ.*`, `(?:تم الإرسال|تم الارسال|أرسلت|ارسلت|أرسل|ارسل|مرسل) من .*`, `.*(?:tarafımdan|cihazımdan|telefonumdan|['’]?(?:den|dan|ten|tan|umdan|ümden|ımdan|imden) gönderildi)`, `(?:发自|發自|发送自|發送自|来自)我的.*`, `从我的.*(?:发送|发出)`, `從我的.*(?:傳送|寄出|發送)`, `從我的.*`, `.*から送信(?:しました|されました)?`, `.*에서 (?:보냄|보낸 메일|보냈습니다)`, `ส่งจาก.*(?:ของฉัน|iphone|android).*`, `मेरे .* से भेजा गया`,
 	}, "|") + `)$`)
 
 	// sentFromApp must name a device or a program that is known.
@@ -40,11 +82,10 @@ var (
 		`(?:sent|delivered|composed|written) (?:from|via|using|with|on|by|securely with|securely from)\b.*`, `(?:gesendet|versendet|geschrieben|verschickt) (?:von|mit|über|aus|via)\b.*`, `envoyé (?:de|depuis|à partir|avec|via|par|à l'aide)\b.*`,
 		`(?:enviado|enviada|enviat) (?:desde|de|do|da|con|com|por|via|pelo|a partir|mediante|a través|através|des)\b.*`, `(?:inviato|inviata|spedito) (?:da|dal|con|tramite|via)\b.*`, `(?:verstuurd|verzonden) (?:vanaf|vanuit|van|met|via)\b.*`,
 		`skickat (?:från|med|via)\b.*`, `sendt (?:fra|med|via)\b.*`, `lähetetty .*`, `wysłan[eoya] (?:z|przy|za|przez)\b.*`, `(?:odesláno|odoslané) (?:z|ze|zo|pomocí|přes|cez)\b.*`, `poslano (?:s|sa|z|iz|putem)\b.*`, `(?:trimis|expediat) (?:de|din|cu|prin)\b.*`,
-		`(?:отправлено|отправлена) (?:с|из|через|от|при)\b?.*`, `(?:надіслано|відправлено) (?:з|із|через|за)\b?.*`, `изпратен[оа]? (?:от|с|чрез)\b?.*`, `στάλθηκε .*`, `εστάλη .*`, `išsiųsta .*`, `nosūtīts .*`, `saadetud .*`, `(?:dikirim|dihantar) .*`, `(?:đã )?gửi từ .*`, `נשלח .*`, `gönderen .*`,
-		`(?:发自|发送自|來自|从|通过|使用|由).*`, `(?:傳送自|寄自|自).*`, `ส่งจาก.*`,
+		`(?:отправлено|отправлена) (?:с|из|через|от|при) .*`, `(?:надіслано|відправлено) (?:з|із|через|за) .*`, `изпратен[оа]? (?:от|с|чрез) .*`, `στάλθηκε .*`, `εστάλη .*`, `išsiųsta .*`, `nosūtīts .*`, `saadetud .*`, `(?:dikirim|dihantar) .*`, `(?:đã )?gửi từ .*`, `נשלח .*`, `gönderen:? .*`,
+		`(?:发自|發自|发送自|發送自|来自|來自|从|從|通过|使用|由).*`, `(?:傳送自|寄自|自).*`, `ส่งจาก.*`,
 	}, "|") + `)$`)
 	sentEnding = regexp.MustCompile(`(?:gesendet|gönderildi|から送信|より送信|에서 보냄|에서 전송됨|發送|发送|傳送|lähetetty|küldve|küldött)$`)
-	getOutlook = regexp.MustCompile(`^(?:get|download|outlook für|obtenez|télécharger|obtener|obtén|descargar|obter|obtenha|scarica|ottieni|download|hämta|hent|hanki|pobierz|získejte|stáhnout|stiahnuť|outlook beszerzése|obțineți|edinin|скачайте|скачать|завантажити|получите|отримати|λήψη του|קבל את|הורד את|الحصول على|获取|取得|下载|holen sie sich|laden sie|nabavite|preuzmite|atsisiųsti|lejupielādēt|dapatkan|tải|ดาวน์โหลด|yükle)?\s?(?:l'application |de |het |o |el |il |la )?outlook (?:for|für|pour|para|per|voor|för|til|till|na|dla|pro|pre|til|til|için|для|για|עבור|ل|para o|pentru|za|untuk|cho|สำหรับ)? ?(?:ios|android|mac|windows)(?: herunter| holen| indir| edinin| を入手.*| 다운로드.*| beszerzése| letöltése)?$|^ios (?:版|用|için)?\s?outlook.*|^android (?:版|用|için)?\s?outlook.*|^(?:获取|取得|下载) ?(?:适用于|適用於)? ?(?:ios|android)\s?(?:版|的|用)?\s?(?:的)? ?outlook$|^(?:ios|android) 用 outlook を入手$|^yahoo mail[:,]? .*`)
 	devices    = regexp.MustCompile(`iphone|ipad|ipod|android|galaxy|samsung|blackberry|huawei|xiaomi|redmi|oneplus|nokia|\bpixel\b|phone|mobil|mobiel|móvil|celular|tablet|handy|telefon|telefoon|téléphone|cellulare|телефон|handheld|device|gerät|appareil|dispositivo|apparaat|устройств|пристро|mail|post\b|outlook|yahoo|proton|mailbox|spark|typeapp|k-9|windows|verizon|t-mobile|at&t|sony|xperia|motorola|htc|superhuman|\bfront\b|\bhey\b|newton|thunderbird|zoho|tutanota|tuta\b|edison|\bnine\b|boxer|icloud|\baol\b|web\.de|gmx|яндекс|yandex|почт|\bqq\b|网易|網易|邮箱|郵件|邮件|手机|手機|canary|shortwave|missive|spike|vivo|oppo|realme|honor|\bzte\b|lenovo|asus|apple|\bmac\b|macbook|\bwatch\b|ios\b|lumia|workspace|notes|zimbra|roundcube|evolution|kmail|mutt|\bmailspring\b|mimestream|携帯|スマート|アイフォン|아이폰|갤럭시|휴대폰|네이버|naver|daum|هاتف|جهاز|الايفون|الآيفون|הטלפון|אייפון|κινητό|συσκευή|мобилн|мобільн`)
 )
 
@@ -100,10 +141,13 @@ var privacy = []*regexp.Regexp{
 // instruction is what a template asks the writer to leave alone.
 var instruction = regexp.MustCompile(`^\W{0,2}(?:please )?(?:do not|don't|bitte nicht|ne pas|no|non|niet|nicht) (?:change|edit|modify|alter|remove|delete|ändern|modifier|modifique|modificare|wijzigen)?.{0,40}\b(?:address|subject|betreff|adresse|objet|sujet|asunto|oggetto|onderwerp|line below|text below)\b.{0,40}\W$`)
 
+// maxFooter is how many lines from the end a footer is looked for.
+const maxFooter = 120
+
 // footer finds what a server, a list or a program wrote at the end.
 func footer(lines []line, from int) int {
-	for i := range lines {
-		if i >= from && footerBegins(lines, i) {
+	for i := max(from, len(lines)-maxFooter); i < len(lines); i++ {
+		if footerBegins(lines, i) {
 			return i
 		}
 	}
@@ -148,15 +192,15 @@ func disclaims(lines []line) bool {
 
 // withoutNotes takes out single lines that no person wrote: pictures at the end,
 // and what a template says of itself.
-func withoutNotes(lines []line) ([]line, []string) {
+func withoutNotes(lines []line, from int) ([]line, []string) {
 	var why []string
-	for len(lines) > 1 && picture.MatchString(lines[len(lines)-1].norm) {
+	for len(lines) > from && picture.MatchString(lines[len(lines)-1].low) {
 		lines = trimEnd(lines[:len(lines)-1])
 		why = append(why, "picture")
 	}
 	kept := lines[:0:0]
 	for i := range lines {
-		if l := &lines[i]; i > 0 && l.own() && len(l.low) < 200 && instruction.MatchString(l.low) && strings.HasPrefix(l.norm, "(") {
+		if l := &lines[i]; i >= from && l.own() && len(l.low) < 200 && instruction.MatchString(l.low) && strings.HasPrefix(l.norm, "(") {
 			why = append(why, "note of a template")
 			continue
 		}

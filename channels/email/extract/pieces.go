@@ -17,6 +17,7 @@ const (
 // piece is a run of lines of one kind.
 type piece struct {
 	kind  kind
+	from  int // where it is in the body
 	lines []line
 	mail  bool // of a quote: it is of the mail that was answered, not a citation
 	soft  bool // of a head: what follows it is marked as a quote
@@ -50,6 +51,9 @@ func (c *cutter) take() {
 			continue
 		}
 		n, rule := c.headAt(i)
+		if rule == "header block" && !c.mail && !c.textFrom(i+n) && !c.stops(i) {
+			n, rule = 0, "" // nothing but fields: that is an answer
+		}
 		switch {
 		case rule != "":
 			soft := n > 0 && c.marked(i+n)
@@ -58,30 +62,42 @@ func (c *cutter) take() {
 				return
 			}
 			c.note(rule)
-			c.put(head, c.lines[i:i+n])
+			c.put(head, i, n)
 			c.pieces[len(c.pieces)-1].soft = soft
 			c.mail = true
 			i += n
 		case c.mail && l.norm != "" && c.sent.take(c.lines, i):
 			c.note("our own lines")
 			l.raw, l.depth = "> "+l.raw, 1
-			c.put(quote, c.lines[i:i+1])
+			c.put(quote, i, 1)
 			i++
 		default:
-			c.put(own, c.lines[i:i+1])
+			c.put(own, i, 1)
 			i++
 		}
 	}
 }
 
-// put adds lines to the last piece, or begins one.
-func (c *cutter) put(k kind, lines []line) {
-	if n := len(c.pieces) - 1; n >= 0 && c.pieces[n].kind == k && k != head {
-		c.pieces[n].lines = append(c.pieces[n].lines, lines...)
-		c.pieces[n].mail = c.pieces[n].mail || c.mail
-		return
+// textFrom reports whether there is text from line i on.
+func (c *cutter) textFrom(i int) bool {
+	for ; i < len(c.lines); i++ {
+		if c.lines[i].norm != "" {
+			return true
+		}
 	}
-	c.pieces = append(c.pieces, piece{kind: k, lines: append([]line(nil), lines...), mail: k == quote && c.mail})
+	return false
+}
+
+// put adds n lines, from i on, to the last piece, or begins one.
+func (c *cutter) put(k kind, i, n int) {
+	if last := len(c.pieces) - 1; last >= 0 && k != head {
+		if p := &c.pieces[last]; p.kind == k && p.from+len(p.lines) == i {
+			p.lines = c.lines[p.from : i+n]
+			p.mail = p.mail || c.mail && k == quote
+			return
+		}
+	}
+	c.pieces = append(c.pieces, piece{kind: k, from: i, lines: c.lines[i : i+n], mail: k == quote && c.mail})
 }
 
 // headAt finds what introduces a quoted mail, in how many lines and by which
@@ -96,7 +112,7 @@ func (c *cutter) headAt(i int) (n int, rule string) {
 	case c.sent.marks(l), replyAbove.MatchString(l.low) && len(l.low) < 200:
 		return 1, "marker"
 	case separator(l):
-		return 1, "separator"
+		return 1 + fieldsBelow(c.lines, i+1), "separator"
 	}
 	if n := headers(c.lines, i); n > 0 {
 		return n, "header block"
@@ -104,10 +120,45 @@ func (c *cutter) headAt(i int) (n int, rule string) {
 	if n := attribution(c.lines, i); n > 0 {
 		return n, "attribution"
 	}
+	if n := addressed(c.lines, i); n > 0 {
+		return n, "attribution"
+	}
 	if !c.mail && c.oursBegin(i) {
 		return 0, "our own mail"
 	}
 	return 0, ""
+}
+
+// fieldsBelow returns how many header fields stand right below a separator,
+// which says well enough that they are such.
+func fieldsBelow(lines []line, i int) int {
+	if i >= len(lines) {
+		return 0
+	}
+	n := headers(lines, i)
+	for i+n < len(lines) && n < maxHeaderLines && lines[i+n].depth == lines[i].depth && fieldOf(lines[i+n].low) != noField {
+		n++
+	}
+	return n
+}
+
+// addressed returns the length of a "To: X (x@y);" and the line below it that
+// introduces a quote, as Yandex writes them, or 0.
+func addressed(lines []line, i int) int {
+	if f := fieldOf(lines[i].low); f != fieldTo && f != fieldCc || !strings.Contains(lines[i].low, "@") {
+		return 0
+	}
+	n := 1
+	for i+n < len(lines) && n < 4 && lines[i+n].blank() {
+		n++
+	}
+	if i+n >= len(lines) || lines[i+n].depth != lines[i].depth {
+		return 0
+	}
+	if more := attribution(lines, i+n); more > 0 {
+		return n + more
+	}
+	return 0
 }
 
 // replyAbove is the line of other programs below which nobody should write.
@@ -171,7 +222,7 @@ func (c *cutter) stops(i int) bool {
 }
 
 // seeBelow are the words that send the reader to answers inside the quote.
-var seeBelow = regexp.MustCompile(`\b(?:below|inline|in-line|in line|interleaved|in (?:red|blue|green|bold|color|colour)|unten|untenstehend|weiter unten|ci-dessous|plus bas|en rouge|abajo|más abajo|en rojo|abaixo|em vermelho|sotto|in rosso|hieronder|onder|nedan|nedenfor|alla|poniżej|níže|nižšie|alább|mai jos|aşağıda|ниже|нижче|по-долу|παρακάτω|להלן|למטה|أدناه|见下|如下|下記|以下|아래|bên dưới|di bawah|ด้านล่าง)`)
+var seeBelow = regexp.MustCompile(`(?:^|[^\pL])(?:below|below|inline|in-line|in line|interleaved|in (?:red|blue|green|bold|color|colour)|unten|untenstehend|weiter unten|ci-dessous|plus bas|en rouge|abajo|más abajo|en rojo|abaixo|em vermelho|sotto|in rosso|hieronder|onder|nedan|nedenfor|alla|poniżej|níže|nižšie|alább|mai jos|aşağıda|ниже|нижче|по-долу|παρακάτω|להלן|למטה|أدناه|见下|如下|下記|以下|아래|bên dưới|di bawah|ด้านล่าง)`)
 
 // answersBelow reports whether the text above line i speaks of answers below,
 // and what is below is for the most part ours.
@@ -237,7 +288,7 @@ func (c *cutter) takeQuote(i int) int {
 	for k := range lines {
 		c.sent.take(lines, k)
 	}
-	c.put(quote, lines)
+	c.put(quote, i, end-i)
 	return end - i
 }
 
@@ -271,7 +322,7 @@ func (c *cutter) isMail(lines []line) bool {
 		if lines[i].norm == "" {
 			continue
 		}
-		if separator(&lines[i]) || headers(lines, i) > 0 || attribution(lines, i) > 0 {
+		if separator(&lines[i]) || headers(lines, i) > 0 || attribution(lines, i) > 0 || addressed(lines, i) > 0 {
 			return true
 		}
 		break
@@ -311,7 +362,7 @@ func mailLike(lines []line) bool {
 // blank reports whether lines hold nothing that somebody wrote.
 func blank(lines []line) bool {
 	for i := range lines {
-		if lines[i].own() {
+		if lines[i].own() && !isRule(&lines[i]) {
 			return false
 		}
 	}

@@ -10,7 +10,8 @@ const (
 	maxSignature   = 20 // lines of a signature that only its look gives away
 	maxShort       = 90 // bytes in such a line
 	maxNameWords   = 5
-	maxMobile      = 90 // bytes of "Sent from my …"
+	minMobile      = 9  // bytes of "Sent from my …"
+	maxMobile      = 90 // and at most
 	maxRuledSignin = 8  // lines below a "---" that is taken for a signature's
 )
 
@@ -19,12 +20,26 @@ const (
 // can't be anything else. It says what it took.
 // above says that more stands above the lines, so that they may be all signature.
 func unsigned(lines []line, above bool) ([]line, []string) {
-	var why []string
-	lines = trim(lines)
-	from := 1
-	if above {
-		from = 0
+	from, why := 0, []string(nil)
+	if lines = trim(lines); !above {
+		lines, why = withoutMobile(lines)
+		from = 1
 	}
+	ps := postscript(lines)
+	kept, more := unsignedPart(lines[:ps], from)
+	why = append(why, more...)
+	if ps < len(lines) {
+		below, more := unsignedPart(lines[ps:], 1)
+		why = append(why, more...)
+		if len(kept) > 0 {
+			kept = append(kept[:len(kept):len(kept)], line{})
+		}
+		kept = append(kept[:len(kept):len(kept)], below...)
+	}
+	return trim(kept), why
+}
+
+func unsignedPart(lines []line, from int) (kept []line, why []string) {
 	for _, rule := range []struct {
 		name string
 		find func(lines []line, from int) int
@@ -37,24 +52,32 @@ func unsigned(lines []line, above bool) ([]line, []string) {
 		{"sign-off", signedOff},
 		{"name", dashName},
 	} {
-		n := rule.find(lines, from)
-		if n >= len(lines) {
-			continue
+		if n := rule.find(lines, from); n < len(lines) {
+			lines = trimEnd(lines[:n])
+			why = append(why, rule.name)
 		}
-		kept := trimEnd(lines[:n])
-		if p := postscript(lines[n:]); p != nil {
-			kept = append(kept[:len(kept):len(kept)], p...)
-		}
-		lines = kept
-		why = append(why, rule.name)
 	}
-	lines, notes := withoutNotes(lines)
+	lines, notes := withoutNotes(lines, from)
 	return withoutRule(lines), append(why, notes...)
+}
+
+// withoutMobile takes "Sent from my iPhone" off the top, if somebody wrote
+// below it, and the link that may come with it.
+func withoutMobile(lines []line) ([]line, []string) {
+	var why []string
+	for len(lines) > 0 && lines[0].own() && isMobile(lines[0].low) {
+		n := 1
+		if n < len(lines) && siteAlone.MatchString(lines[n].low) {
+			n++
+		}
+		lines, why = trim(lines[n:]), []string{"mobile signature"}
+	}
+	return lines, why
 }
 
 // delimited finds "-- " (RFC 3676 section 4.3) and what people and programs
 // make of it: without the space, or two underscores and more.
-func delimited(lines []line, _ int) int {
+func delimited(lines []line, from int) int {
 	for i := range lines {
 		l := &lines[i]
 		if l.depth > 0 || l.fence {
@@ -64,40 +87,38 @@ func delimited(lines []line, _ int) int {
 		switch {
 		case s == "--" || s == "-- -" || len(s) >= 2 && strings.Trim(s, "_") == "":
 			return i
-		case (s == "-" || s == "ᐧ") && strings.TrimSpace(l.body) != "-" && i > 0: // a dash that is longer, alone
+		case (s == "-" || s == "ᐧ") && strings.TrimSpace(l.body) != "-" && i >= from: // a dash that is longer, alone
 			return i
 		}
 	}
 	return len(lines)
 }
 
-// mobile finds "Sent from my iPhone". A body that begins with it goes on after
-// it.
+// mobile finds "Sent from my iPhone".
 func mobile(lines []line, from int) int {
-	for i := range lines {
+	for i := from; i < len(lines); i++ {
 		if l := &lines[i]; l.own() && !l.fence && isMobile(l.low) {
-			if i >= from || len(trim(lines[1:])) == 0 {
-				return i
-			}
+			return i
 		}
 	}
 	return len(lines)
 }
 
-// postscript returns what begins with "PS" below a signature.
-func postscript(lines []line) []line {
+// postscript finds a paragraph that begins with "PS", which people write below
+// their signature.
+func postscript(lines []line) int {
 	for i := 1; i < len(lines); i++ {
 		l := &lines[i]
-		if l.depth > 0 || footerBegins(lines, i) {
-			return nil
+		if l.depth > 0 || l.norm == "" || lines[i-1].norm != "" {
+			continue
 		}
-		for _, p := range []string{"p.s.", "ps:", "ps.", "ps ", "p.s ", "p.s:", "p.p.s", "nb:", "n.b."} {
+		for _, p := range []string{"p.s.", "ps:", "ps.", "ps ", "p.s ", "p.s:", "p.p.s", "nb:", "n.b.", "з.і.", "з. і.", "n.b:", "пс:", "p.d.", "pd:", "post scriptum"} {
 			if strings.HasPrefix(l.low, p) {
-				return lines[i:]
+				return i
 			}
 		}
 	}
-	return nil
+	return len(lines)
 }
 
 // ruled finds a line of dashes, stars or the like with a short signature below
@@ -129,7 +150,7 @@ func isRule(l *line) bool {
 
 // withoutRule takes a drawn line off the end.
 func withoutRule(lines []line) []line {
-	for len(lines) > 1 && isRule(&lines[len(lines)-1]) {
+	for len(lines) > 0 && isRule(&lines[len(lines)-1]) {
 		lines = trimEnd(lines[:len(lines)-1])
 	}
 	return lines
@@ -177,9 +198,9 @@ func signedOff(lines []line, from int) int {
 // signsOff reports whether a line in lower case is a sign-off, alone or with a
 // name behind it.
 func signsOff(low string) bool {
-	s := strings.Trim(low, " *_/~-")
+	s := strings.TrimRight(strings.Trim(low, " *_/~-"), ":،، ")
 	head, name, _ := strings.Cut(s, ",")
-	head = strings.Trim(head, " .!*_")
+	head = strings.Trim(head, " .!:*_")
 	if signOffs[head] {
 		name = strings.Trim(name, " .!*_")
 		return name == "" || strings.Contains(head, " ") && len(wordsOf(name)) <= 3 && !strings.ContainsAny(name, ".?!:;0123456789")
@@ -210,7 +231,7 @@ func signOffStart(words []string) bool {
 // dashName finds "-First Last" at the end, below a blank line.
 func dashName(lines []line, from int) int {
 	n := len(lines) - 1
-	if n < 1+from || lines[n-1].norm != "" || lines[n].depth > 0 {
+	if n < 2*from || n > 0 && lines[n-1].norm != "" || n < 0 || lines[n].depth > 0 {
 		return len(lines)
 	}
 	s, ok := strings.CutPrefix(lines[n].norm, "-")
@@ -250,13 +271,13 @@ func isName(norm string) bool {
 }
 
 // nameParts are what names have in small letters.
-var nameParts = wordSet("von van vom zu zur de der den del della di da do dos das du la le el al bin ibn ben y e und and & the of ter ten af av og och - bint abu jr sr phd msc")
+var nameParts = wordSet("von van vom zu zur de der den del della di da do dos das du la le el al bin ibn ben y e und and & the of ter ten af av og och - bint abu jr sr phd msc i v iv ia ppa dr prof dipl ing dipl.-ing mag mba")
 
 // isProse reports whether a line is more than a signature holds: a sentence, a
 // point of a list, or just long.
 func isProse(l *line) bool {
 	s := l.norm
-	if s == "" || contact(l) > 0 {
+	if s == "" || contact(l) > 0 || isName(s) {
 		return false
 	}
 	words := strings.Fields(s)

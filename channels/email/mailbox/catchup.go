@@ -301,23 +301,20 @@ func (s *session) handleOne(ctx context.Context, f *folder, about info, uid uint
 
 // deliver has a mail handled, or set aside if it could not be fetched.
 func (s *session) deliver(ctx context.Context, f *folder, m Mail, after cursor, unread error) (done bool, err error) {
-	d, err := Failed, unread
+	d, slow, err := Failed, false, unread
 	if unread == nil {
-		d, err = s.r.handle(ctx, m)
+		d, slow, err = s.r.handle(ctx, m)
 	}
-	var temp *temporary
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return false, context.Cause(ctx)
-	case errors.As(err, &temp):
-		return false, newTrouble(ours, err, "the hub can't take mail now: %s", oneLine(err.Error()))
-	case err != nil:
-		if unread == nil {
-			a := s.r.tried(m.Key)
-			if a.handled++; a.handled < tries {
-				s.r.log.Warn("a mail could not be handled; it is tried again", "key", m.Key, "err", err)
-				return false, nil
-			}
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+		var temp *temporary
+		if errors.As(err, &temp) && !slow {
+			return false, newTrouble(ours, err, "the hub can't take mail now: %s", oneLine(err.Error()))
+		}
+		if unread == nil && s.again(m, err, slow) {
+			return false, nil
 		}
 		if e := s.r.setAside(ctx, m, err); e != nil {
 			return false, newTrouble(ours, e, "the hub can't set a mail aside that it can't handle: %s", oneLine(e.Error()))
@@ -330,6 +327,25 @@ func (s *session) deliver(ctx context.Context, f *folder, m Mail, after cursor, 
 	s.r.filing[m.Key] = d
 	s.r.log.Debug("a mail is done", "key", m.Key, "disposition", string(d))
 	return true, nil
+}
+
+// again counts a try in vain and reports whether there is to be another. A
+// handler that used up its time may have waited for something that comes back.
+func (s *session) again(m Mail, err error, slow bool) bool {
+	a := s.r.tried(m.Key)
+	left := 0
+	if slow {
+		a.slow++
+		left = fetchTries - a.slow
+	} else {
+		a.handled++
+		left = tries - a.handled
+	}
+	if left <= 0 {
+		return false
+	}
+	s.r.log.Warn("a mail could not be handled; it is tried again", "key", m.Key, "err", err)
+	return true
 }
 
 // recovered makes an error of a panic.

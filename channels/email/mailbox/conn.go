@@ -137,7 +137,7 @@ func swallow(m *imapclient.FetchMessageData) {
 		if !ok || part.Literal == nil {
 			continue
 		}
-		if _, err := io.Copy(io.Discard, part.Literal); err != nil {
+		if n, err := io.Copy(io.Discard, part.Literal); err != nil || n < part.Literal.Size() {
 			return
 		}
 	}

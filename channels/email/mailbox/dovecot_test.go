@@ -58,6 +58,7 @@ func TestMailIsHandledAsItArrives(t *testing.T) {
 	}
 
 	// The next reader begins where the last one ended.
+	h.until(t, "cursor without mails to be moved", func() bool { return strings.HasSuffix(h.cursors["INBOX"], " - 0 0") })
 	r.stop()
 	d.Deliver("alice@example.test", text("processed"), "hub@example.test")
 	run(t, config(d), h.hooks(t))

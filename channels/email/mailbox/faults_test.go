@@ -72,11 +72,11 @@ func TestServerFreezesAtWork(t *testing.T) {
 	t.Parallel()
 	d := mailtest.StartDovecot(t, mailtest.DovecotOptions{})
 	h, conf := newHub(), config(d)
-	conf.Timing.Command = 200 * time.Millisecond
+	conf.Timing.Command = time.Second
 	h.decide = func(_ context.Context, m mailbox.Mail) (mailbox.Disposition, error) {
 		if m.UID%4 == 0 && h.called(m.Key) == 1 {
 			d.Freeze()
-			time.AfterFunc(500*time.Millisecond, d.Thaw)
+			time.AfterFunc(1500*time.Millisecond, d.Thaw)
 		}
 		return mailbox.Processed, nil
 	}

@@ -156,11 +156,15 @@ func readLiteral(lit imap.LiteralReader, most int64) (raw []byte, cut bool, err 
 	}
 	var buf bytes.Buffer
 	buf.Grow(int(min(want, beginning)) + bytes.MinRead)
+	// An end before its time is no error to io.Copy, and no reading goes on after
+	// it: see body.
 	n, err := io.Copy(&buf, io.LimitReader(lit, want))
-	if err == nil {
-		_, err = io.Copy(io.Discard, lit)
+	if err == nil && n == want {
+		var rest int64
+		rest, err = io.Copy(io.Discard, lit)
+		n += rest
 	}
-	if err == nil && n < want {
+	if err == nil && n < lit.Size() {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {

@@ -19,7 +19,9 @@ func (s *session) file(ctx context.Context, f *folder, which uids) {
 			groups[d] = groups[d].with(uid)
 		}
 	}
+	stay := false // some mails stay in the folder though nothing is left to be done
 	for d, group := range groups {
+		stay = stay || !s.moves(f, d)
 		err := s.fileGroup(ctx, f, group, d)
 		var no *imap.Error
 		if len(group) > 1 && errors.As(err, &no) {
@@ -33,6 +35,18 @@ func (s *session) file(ctx context.Context, f *folder, which uids) {
 				"folder", f.name, "uids", group.String(), "to", s.targets[d], "err", oneLine(err.Error()))
 		}
 	}
+	if stay && ctx.Err() == nil {
+		// What is stored says that they are to be moved.
+		if err := s.r.hooks.SaveCursor(ctx, f.name, f.cursor.String()); err != nil {
+			s.r.log.Debug("the cursor was not stored", "folder", f.name, "err", err)
+		}
+	}
+}
+
+// moves reports whether mails of a folder go to another one.
+func (s *session) moves(f *folder, d Disposition) bool {
+	target := s.targets[d]
+	return target != "" && target != f.name && s.c.caps.Has(imap.CapMove)
 }
 
 // disposition returns what becomes of a mail in a folder.
@@ -101,10 +115,10 @@ func (s *session) flag(ctx context.Context, f *folder, set imap.UIDSet, d Dispos
 // move moves mails to where their like goes. A server without MOVE (RFC 6851)
 // keeps them where they are: copying and expunging could take other mail with it.
 func (s *session) move(ctx context.Context, f *folder, set imap.UIDSet, d Disposition) error {
-	target := s.targets[d]
-	if target == "" || target == f.name || !s.c.caps.Has(imap.CapMove) {
+	if !s.moves(f, d) {
 		return nil
 	}
+	target := s.targets[d]
 	move := func() error {
 		return s.c.step(ctx, func() error {
 			_, err := s.c.client.Move(set, target).Wait()

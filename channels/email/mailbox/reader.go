@@ -30,8 +30,8 @@ type Reader struct {
 
 // attempt is how often a mail was tried in vain, and when it is tried again.
 type attempt struct {
-	handled, fetched int
-	next             time.Time
+	handled, fetched, slow int
+	next                   time.Time
 }
 
 // New says what is wrong with the config, all of it; it connects to nothing yet.
@@ -238,19 +238,24 @@ func (r *Reader) tried(key string) *attempt {
 		r.attempts[key] = a
 	}
 	wait := r.conf.Timing.Retry
-	for range a.handled + a.fetched {
+	for range a.handled + a.fetched + a.slow {
 		wait *= 6
 	}
 	a.next = time.Now().Add(min(wait, time.Hour))
 	return a
 }
 
-// handle calls the handler, which may panic.
-func (r *Reader) handle(ctx context.Context, m Mail) (d Disposition, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.conf.Timing.Handle)
+// errHandler is why a handler's context ended.
+var errHandler = errors.New("the handler took too long")
+
+// handle calls the handler, which may panic. slow: it used up its time.
+func (r *Reader) handle(ctx context.Context, m Mail) (d Disposition, slow bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.conf.Timing.Handle, errHandler)
 	defer cancel()
+	defer func() { slow = context.Cause(ctx) == errHandler }()
 	defer recovered(&err)
-	return r.hooks.Handle(ctx, m)
+	d, err = r.hooks.Handle(ctx, m)
+	return d, false, err
 }
 
 // setAside records a mail that can't be handled.

@@ -441,32 +441,42 @@ func TestIdleIsCutShort(t *testing.T) {
 	})
 }
 
-// A handler that hangs is given up, and its mail set aside; the next ones wait
-// for it no longer than that.
+// A handler that hangs is given up, whatever it says of it, and its mail set
+// aside in the end; the next ones wait for it no longer than that.
 func TestHandlerHangs(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	bubble(t, f, f.config(), func(h *hub) {
-		h.decide = func(ctx context.Context, m mailbox.Mail) (mailbox.Disposition, error) {
-			if body(m.Raw) == "hangs" {
-				<-ctx.Done()
-				return "", ctx.Err()
-			}
-			return mailbox.Processed, nil
-		}
-	}, func(t *testing.T, r *mailbox.Reader, h *hub) {
-		f.deliver("hangs", "two")
-		time.Sleep(2*time.Minute + time.Second)
-		synctest.Wait()
-		if got := h.bodies(t); !slices.Equal(got, []string{"two"}) {
-			t.Errorf("mails %q", got)
-		}
-		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		if err := h.asides()["INBOX/7/1"]; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("set aside: %v", h.asides())
-		}
-	})
+	for name, wrap := range map[string]func(error) error{
+		"plainly": func(err error) error { return err }, "as if the hub were away": mailbox.Temporary,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake()
+			bubble(t, f, f.config(), func(h *hub) {
+				h.decide = func(ctx context.Context, m mailbox.Mail) (mailbox.Disposition, error) {
+					if body(m.Raw) == "hangs" {
+						<-ctx.Done()
+						return "", wrap(ctx.Err())
+					}
+					return mailbox.Processed, nil
+				}
+			}, func(t *testing.T, r *mailbox.Reader, h *hub) {
+				f.deliver("hangs", "two")
+				time.Sleep(2*time.Minute + time.Second)
+				synctest.Wait()
+				if got := h.bodies(t); !slices.Equal(got, []string{"two"}) {
+					t.Errorf("mails %q", got)
+				}
+				time.Sleep(2 * time.Hour)
+				synctest.Wait()
+				if err := h.asides()["INBOX/7/1"]; !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("set aside: %v", h.asides())
+				}
+				if n := h.called("INBOX/7/1"); n != 5 {
+					t.Errorf("it was tried %d times, want 5", n)
+				}
+			})
+		})
+	}
 }
 
 // A list of folders with a name in it that is badly encoded ends the connection;

@@ -98,6 +98,13 @@ func (t *Tokens) Refresh() string {
 	return t.refresh
 }
 
+// Void makes the refresh token worthless, as when somebody takes consent back.
+func (t *Tokens) Void() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refresh = "void"
+}
+
 // Revoke makes the refresh token and the client's secret worthless.
 func (t *Tokens) Revoke() {
 	t.mu.Lock()

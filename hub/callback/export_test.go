@@ -1,0 +1,3 @@
+package callback
+
+var RetryAfter = retryAfter
