@@ -51,6 +51,9 @@ func (h *Hub) Get(ctx context.Context, agentID, id string) (*Message, error) {
 // message to the agent at once: an answer that comes meanwhile counts as
 // delivered.
 func (h *Hub) Wait(ctx context.Context, agentID, id string, d time.Duration) (*Message, error) {
+	if d > 0 {
+		h.seen(ctx, agentID)
+	}
 	deadline := time.Now().Add(d)
 	hubID := id
 	for {

@@ -54,6 +54,7 @@ type Card struct {
 	Verification string
 
 	MayAnswer  bool // this reader, now
+	MayDirect  bool // this reader may write to the agent
 	CanAnswer  bool // the agent allows an answer (for a task: done)
 	CanDecline bool // the agent allows declining (for a task: always)
 	// PageOnly: the ask has a field that only the page may collect.

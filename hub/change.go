@@ -38,6 +38,9 @@ type Change struct {
 	// Retry makes these dead or pending deliveries due at At, attempts kept.
 	Retry []int
 
+	Directive     *Directive     // a new one
+	DirectiveAcks []DirectiveAck // of the agent's own; all of them, or the change is stale
+
 	Deliveries []Delivery
 	Events     []Event  // chained by the domain
 	Audience   []string // persons whose list shows the message (Insert only)
@@ -132,6 +135,8 @@ type Store interface {
 	Finder
 	Lister
 	StateStore
+	DirectiveStore
+	PresenceStore
 }
 
 // Finder looks messages up by the names that others have for them. Each method

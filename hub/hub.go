@@ -43,6 +43,7 @@ type Observer interface {
 	Resolved(t ma2h.Type, resolution ma2h.Status, via string)
 	Attempted(lane, code string, took time.Duration)
 	Answered(via string, k OutcomeKind)
+	Directed(via string, k OutcomeKind)
 	Unreachable()
 }
 
@@ -58,6 +59,7 @@ type Hub struct {
 	link     func(person, messageID string, expires time.Time) string
 	quota    quota
 	polls    polls
+	presence presence
 
 	dir      atomic.Pointer[Directory]
 	channels atomic.Pointer[map[string]Channel]
@@ -213,4 +215,5 @@ func (nobody) Submitted(ma2h.Type)                     {}
 func (nobody) Resolved(ma2h.Type, ma2h.Status, string) {}
 func (nobody) Attempted(string, string, time.Duration) {}
 func (nobody) Answered(string, OutcomeKind)            {}
+func (nobody) Directed(string, OutcomeKind)            {}
 func (nobody) Unreachable()                            {}

@@ -26,6 +26,7 @@ func (d *Directory) card(m *Message, reader *Person, v View) *Card {
 		c.CanAnswer, c.CanDecline = false, false
 	}
 	c.MayAnswer = reader != nil && m.Status == ma2h.Open && d.mayResolve(e, &m.Plan, reader.Actor())
+	c.MayDirect = reader != nil && d.mayDirect(m.AgentID, reader.ID)
 	if e.Request != nil {
 		c.Mode = e.Request.Mode
 		c.CanAnswer = allowed(e.Request.Permissions, (*ma2h.Permissions).Respond)

@@ -20,8 +20,8 @@ type rows struct {
 	nextDues int   // calls of NextDue
 	recovers int
 	idle     atomic.Pointer[func(lane string)] // called when NextDue has found nothing, before it says so
-	byID     map[string]*hub.Delivery // a message has one delivery here
-	attempts map[string][]time.Time   // when a message's attempts were claimed
+	byID     map[string]*hub.Delivery          // a message has one delivery here
+	attempts map[string][]time.Time            // when a message's attempts were claimed
 }
 
 func newRows() *rows {

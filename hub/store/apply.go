@@ -66,7 +66,7 @@ func plan(c *hub.Change) ([]step, error) {
 	}
 	p := planner{c: c, steps: make([]step, 0, 6+len(c.Deliveries)+len(c.Events)+len(c.Audience)+len(c.Postings))}
 	for _, part := range []func() error{
-		p.seen, p.message, p.receipt, p.finish, p.postings, p.rearrange, p.deliveries, p.events, p.audience, p.cursors,
+		p.seen, p.message, p.receipt, p.finish, p.postings, p.rearrange, p.directives, p.deliveries, p.events, p.audience, p.cursors,
 	} {
 		if err := part(); err != nil {
 			return nil, err

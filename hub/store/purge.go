@@ -39,7 +39,7 @@ func scanPurgeable(r scanner) (p purgeable, err error) {
 // Purge removes up to limit messages that ended before now-retention, with
 // everything that belongs to them, and leaves a tombstone each. Open messages
 // stay, and so do those with a callback, a post, an update or a notice still to
-// be done, and those of which [Store.Unseen] still tells. What came in about no message goes by its own age.
+// be done, those of which [Store.Unseen] still tells. What came in about no message goes by its own age.
 // Tombstones and receipts go after twice the retention, but not before 30
 // days. It returns how many messages went; call it again while that is limit.
 func (s *Store) Purge(ctx context.Context, now time.Time, retention time.Duration, limit int) (int, error) {
@@ -57,6 +57,9 @@ func (s *Store) Purge(ctx context.Context, now time.Time, retention time.Duratio
 		}
 		n = len(rows)
 		if _, err := t.exec(sqlForgetInbound, ms(now.Add(-retention)), limit); err != nil {
+			return err
+		}
+		if _, err := t.exec(sqlForgetDirectives, ms(now.Add(-retention)), limit); err != nil {
 			return err
 		}
 		return forget(t, now.Add(-max(2*retention, minMemory)), limit)

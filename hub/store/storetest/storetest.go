@@ -46,7 +46,7 @@ type Store interface {
 
 // Run runs the suite. open returns an empty store, which the test closes.
 func Run(t *testing.T, open func(t testing.TB) Store) {
-	for _, group := range [][]testCase{applyCases, deliveryCases, raceCases, claimCases, listCases, stateCases, inboundCases, historyCases, purgeCases, trackCases} {
+	for _, group := range [][]testCase{applyCases, deliveryCases, raceCases, claimCases, listCases, stateCases, inboundCases, historyCases, purgeCases, trackCases, directiveCases} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
