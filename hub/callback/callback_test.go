@@ -158,6 +158,15 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
+	url, roots := rawReceiver(t, func(_ context.Context, conn net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nmore") //nolint:errcheck // the client looks
+		}
+	})
+	for minor, end := range map[int]bool{1: false, 5: true} {
+		err := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots}).Push(t.Context(), signedPush(t, minor, url))
+		wantDelivery(t, err, "http_101", end, false)
+	}
 	for _, status := range []int{200, 201, 202, 204, 205, 206, 226, 299} {
 		r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		if err := r.pusher(callback.Options{}).Push(t.Context(), signedPush(t, 5, r.URL)); err != nil {
@@ -199,83 +208,138 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// Receivers that don't answer as HTTP says they should.
-func TestBadReceivers(t *testing.T) {
-	t.Parallel()
-	read := func(_ context.Context, conn net.Conn) {
-		if req, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-			io.Copy(io.Discard, req.Body) //nolint:errcheck // the client looks
-		}
+// reads takes a request and all that belongs to it.
+func reads(_ context.Context, conn net.Conn) {
+	if req, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+		io.Copy(io.Discard, req.Body) //nolint:errcheck // the client looks
 	}
-	say := func(text string) func(context.Context, net.Conn) {
-		return func(ctx context.Context, conn net.Conn) {
-			read(ctx, conn)
-			io.WriteString(conn, text) //nolint:errcheck // the client looks
-		}
+}
+
+// says answers a request with a text.
+func says(text string) func(context.Context, net.Conn) {
+	return func(ctx context.Context, conn net.Conn) {
+		reads(ctx, conn)
+		io.WriteString(conn, text) //nolint:errcheck // the client looks
 	}
-	hold := func(text string) func(context.Context, net.Conn) {
-		return func(ctx context.Context, conn net.Conn) {
-			say(text)(ctx, conn)
-			<-ctx.Done()
-		}
-	}
-	endless := func(head string) func(context.Context, net.Conn) {
-		return func(ctx context.Context, conn net.Conn) {
-			say(head)(ctx, conn)
-			for {
-				if _, err := conn.Write(make([]byte, 1<<16)); err != nil {
-					return
-				}
+}
+
+// goesOn answers with a text and does not stop there.
+func goesOn(text string) func(context.Context, net.Conn) {
+	return func(ctx context.Context, conn net.Conn) {
+		says(text)(ctx, conn)
+		for {
+			if _, err := conn.Write(make([]byte, 1<<16)); err != nil {
+				return
 			}
 		}
 	}
+}
+
+// Receivers that don't answer as HTTP says they should.
+func TestBadReceivers(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		handle func(context.Context, net.Conn)
 		code   string // "" for a push that arrived
-		slow   bool
 	}{
-		{"never reads", func(ctx context.Context, _ net.Conn) { <-ctx.Done() }, "timeout", true},
-		{"never answers", hold(""), "timeout", true},
-		{"slow header", hold("HTTP/1.1 200 OK\r\nX-Slow: "), "timeout", true},
-		{"closes at once", func(context.Context, net.Conn) {}, "broken", false},
-		{"closes when it has read", read, "broken", false},
-		{"closes in the middle of the header", say("HTTP/1.1 200 OK\r\nContent-"), "broken", false},
-		{"garbage", say("\x15\x03\x01garbage\r\n\r\n"), "broken", false},
-		{"garbage status", say("HTTP/1.1 2OO OK\r\n\r\n"), "broken", false},
-		{"endless header", endless("HTTP/1.1 200 OK\r\nX: "), "broken", false},
+		{"closes at once", func(context.Context, net.Conn) {}, "broken"},
+		{"closes when it has read", reads, "broken"},
+		{"closes in the middle of the header", says("HTTP/1.1 200 OK\r\nContent-"), "broken"},
+		{"garbage", says("\x15\x03\x01garbage\r\n\r\n"), "broken"},
+		{"garbage status", says("HTTP/1.1 2OO OK\r\n\r\n"), "broken"},
+		{"endless header", goesOn("HTTP/1.1 200 OK\r\nX: "), "broken"},
 		{"says so before it is told", func(ctx context.Context, conn net.Conn) {
 			io.WriteString(conn, "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n") //nolint:errcheck // the client looks
-			read(ctx, conn)
-		}, "http_503", false},
+			reads(ctx, conn)
+		}, "http_503"},
 
 		// Its status counts, whatever comes after.
-		{"endless body", endless("HTTP/1.1 200 OK\r\n\r\n"), "", false},
-		{"closes in the middle of the body", say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), "", false},
-		{"body never comes", hold("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), "", false},
-		{"garbage chunks", say("HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n"), "", false},
-		{"fails with an endless body", endless("HTTP/1.1 500 Oh no\r\n\r\n"), "http_500", false},
+		{"endless body", goesOn("HTTP/1.1 200 OK\r\n\r\n"), ""},
+		{"closes in the middle of the body", says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), ""},
+		{"body never comes", func(ctx context.Context, conn net.Conn) {
+			says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc")(ctx, conn)
+			<-ctx.Done()
+		}, ""},
+		{"garbage chunks", says("HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n"), ""},
+		{"fails with an endless body", goesOn("HTTP/1.1 500 Oh no\r\n\r\n"), "http_500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url, roots := rawReceiver(t, tt.handle)
-			opt := callback.Options{AllowLoopback: true, RootCAs: roots}
-			if tt.slow {
-				opt.Timeout = patience
-			}
-			p := callback.New(opt)
+			// None of these may take as long as a call may.
+			p := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots, Timeout: time.Hour})
 			for _, minor := range []int{1, 5} {
 				err := p.Push(t.Context(), signedPush(t, minor, url))
-				if tt.code == "" {
-					if err != nil {
-						t.Errorf("0.%d: %v", minor, err)
-					}
-					continue
+				if tt.code != "" {
+					wantDelivery(t, err, tt.code, false, true)
+				} else if err != nil {
+					t.Errorf("0.%d: %v", minor, err)
 				}
-				wantDelivery(t, err, tt.code, false, true)
 			}
 		})
 	}
+}
+
+// A body that has no end is let go soon, however fast it comes.
+func TestBodyIsNotKept(t *testing.T) {
+	t.Parallel()
+	wrote := make(chan int, 1)
+	url, roots := rawReceiver(t, func(ctx context.Context, conn net.Conn) {
+		says("HTTP/1.1 200 OK\r\n\r\n")(ctx, conn)
+		total := 0
+		for {
+			n, err := conn.Write(make([]byte, 1<<16))
+			if total += n; err != nil {
+				wrote <- total
+				return
+			}
+		}
+	})
+	if err := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots}).Push(t.Context(), signedPush(t, 5, url)); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-wrote; n > 32<<20 { // most of it in buffers on the way
+		t.Errorf("%d bytes of the body went out", n)
+	}
+}
+
+// Receivers that keep a push until its time is up.
+func TestSlowReceivers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		before func(context.Context, net.Conn)
+	}{
+		{"reads one byte and no more", func(_ context.Context, conn net.Conn) {
+			conn.Read(make([]byte, 1)) //nolint:errcheck // it was sent
+		}},
+		{"never answers", reads},
+		{"slow status line", says("HTTP/1.1 2")},
+		{"slow header", says("HTTP/1.1 200 OK\r\nX-Slow: ")},
+	} {
+		for _, minor := range []int{1, 5} {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				within := newLapse(t)
+				url, roots := rawReceiver(t, func(ctx context.Context, conn net.Conn) {
+					tt.before(ctx, conn)
+					within.end()
+					<-ctx.Done()
+				})
+				err := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots}).Push(within, signedPush(t, minor, url))
+				wantDelivery(t, err, "timeout", false, true)
+			})
+		}
+	}
+	t.Run("by itself", func(t *testing.T) {
+		t.Parallel()
+		url, roots := rawReceiver(t, func(ctx context.Context, _ net.Conn) { <-ctx.Done() })
+		err := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots, Timeout: 100 * time.Millisecond}).Push(t.Context(), signedPush(t, 5, url))
+		if e, ok := errors.AsType[*hub.DeliveryError](err); !ok || e.Code != "timeout" || e.Permanent {
+			t.Errorf("got %v; want a timeout", err)
+		}
+	})
 }
 
 // static is a resolver with one answer.
@@ -344,30 +408,33 @@ func TestUnfit(t *testing.T) {
 		change func(*hub.Push)
 		keys   []ed25519.PrivateKey
 		code   string
+		msg    string
 	}{
-		{"0.2", 2, func(*hub.Push) {}, nil, callback.CodeUnsignable},
-		{"0.2 by Ed25519", 2, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, keys, callback.CodeUnsignable},
-		{"0.1 by Ed25519", 1, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, keys, callback.CodeUnsignable},
-		{"no secret", 5, func(p *hub.Push) { p.Signing = hub.Secret{} }, nil, callback.CodeNoKey},
-		{"no secret at 0.1", 1, func(p *hub.Push) { p.Signing = hub.Secret{} }, nil, callback.CodeNoKey},
-		{"no key of the hub's", 5, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, nil, callback.CodeNoKey},
-		{"no algorithm", 5, func(p *hub.Push) { p.Algorithm = "" }, keys, callback.CodeNoKey},
-		{"unknown algorithm", 5, func(p *hub.Push) { p.Algorithm = "none" }, keys, callback.CodeNoKey},
-		{"unknown scheme", 5, func(p *hub.Push) { p.Scheme = "basic" }, nil, callback.CodeBadCredential},
-		{"bearer without a token", 5, func(p *hub.Push) { p.Scheme = "bearer" }, nil, callback.CodeBadCredential},
-		{"apikey without a key", 5, func(p *hub.Push) { p.Scheme = "apikey" }, nil, callback.CodeBadCredential},
-		{"line break in the token", 5, func(p *hub.Push) { p.Scheme, p.Credential = "bearer", hub.NewSecret("hunter2\n") }, nil, callback.CodeBadCredential},
-		{"header in the key", 5, func(p *hub.Push) { p.Scheme, p.Credential = "apikey", hub.NewSecret("hunter2\r\nX-Evil: 1") }, nil, callback.CodeBadCredential},
-		{"no Response", 5, func(p *hub.Push) { p.Body = nil }, nil, callback.CodeUnsignable},
-		{"half a Response", 5, func(p *hub.Push) { p.Body = p.Body[:len(p.Body)/2] }, nil, callback.CodeUnsignable},
-		{"twice a name", 5, func(p *hub.Push) { p.Body = []byte(`{"ma2h_version":"0.5","state":{"hunter2":1,"hunter2":2}}`) }, nil, callback.CodeUnsignable},
+		{"0.2", 2, func(*hub.Push) {}, nil, callback.CodeUnsignable, "send 0.3 or later"},
+		{"0.2 by Ed25519", 2, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, keys, callback.CodeUnsignable, "send 0.3 or later"},
+		{"0.1 by Ed25519", 1, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, keys, callback.CodeUnsignable, "a 0.1 Response is signed with a secret"},
+		{"no secret", 5, func(p *hub.Push) { p.Signing = hub.Secret{} }, nil, callback.CodeNoKey, "the secret that signs is not set"},
+		{"no secret at 0.1", 1, func(p *hub.Push) { p.Signing = hub.Secret{} }, nil, callback.CodeNoKey, "the secret that signs is not set"},
+		{"no key of the hub's", 5, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, nil, callback.CodeNoKey, "this hub has no key for Ed25519"},
+		{"no algorithm", 5, func(p *hub.Push) { p.Algorithm = "" }, keys, callback.CodeNoKey, "there is no such algorithm"},
+		{"unknown algorithm", 5, func(p *hub.Push) { p.Algorithm = "none" }, keys, callback.CodeNoKey, "there is no such algorithm"},
+		{"unknown scheme", 5, func(p *hub.Push) { p.Scheme = "basic" }, nil, callback.CodeBadCredential, "it is hmac, bearer or apikey"},
+		{"bearer without a token", 5, func(p *hub.Push) { p.Scheme = "bearer" }, nil, callback.CodeBadCredential, "token_ref names is not set"},
+		{"apikey without a key", 5, func(p *hub.Push) { p.Scheme = "apikey" }, nil, callback.CodeBadCredential, "token_ref names is not set"},
+		{"line break in the token", 5, func(p *hub.Push) { p.Scheme, p.Credential = "bearer", hub.NewSecret("hunter2\n") }, nil, callback.CodeBadCredential, "mend the secret"},
+		{"header in the key", 5, func(p *hub.Push) { p.Scheme, p.Credential = "apikey", hub.NewSecret("hunter2\r\nX-Evil: 1") }, nil, callback.CodeBadCredential, "mend the secret"},
+		{"no Response", 5, func(p *hub.Push) { p.Body = nil }, nil, callback.CodeUnsignable, "can't be signed"},
+		{"half a Response", 5, func(p *hub.Push) { p.Body = p.Body[:len(p.Body)/2] }, nil, callback.CodeUnsignable, "can't be signed"},
+		{"twice a name", 5, func(p *hub.Push) { p.Body = []byte(`{"ma2h_version":"0.5","state":{"hunter2":1,"hunter2":2}}`) }, nil, callback.CodeUnsignable, "can't be signed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			push := signedPush(t, tt.minor, r.URL)
 			tt.change(&push)
 			err := r.pusher(callback.Options{Keys: tt.keys}).Push(t.Context(), push)
-			wantDelivery(t, err, tt.code, true, false)
+			if e := wantDelivery(t, err, tt.code, true, false); !strings.Contains(e.Msg, tt.msg) {
+				t.Errorf("%q does not say %q", e.Msg, tt.msg)
+			}
 			if strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
 				t.Errorf("%v tells a secret", err)
 			}
