@@ -20,6 +20,12 @@ type Pusher interface {
 	Push(ctx context.Context, p Push) error
 }
 
+// URLChecker is a [Pusher] that can say beforehand what is wrong with a URL. The
+// error's text goes on from the name of the field.
+type URLChecker interface {
+	CheckURL(raw string) error
+}
+
 // Push is one attempt at delivering a Response.
 type Push struct {
 	MessageID  string
@@ -160,6 +166,20 @@ func (d *Directory) pushOf(a *Agent, e *ma2h.Envelope) (*Push, error) {
 	}
 	p.Algorithm = ma2h.AlgEd25519
 	return p, nil
+}
+
+// read is [Directory.read], with what whoever pushes says of the URL.
+func (h *Hub) read(d *Directory, agent *Agent, raw []byte, at time.Time) (*Message, error) {
+	m, err := d.read(agent, raw, at)
+	if err != nil || !wantsPush(m.Envelope) {
+		return m, err
+	}
+	if c, ok := h.pusher.(URLChecker); ok {
+		if err := c.CheckURL(callbackOf(m.Envelope).URL); err != nil {
+			return nil, refuse(ma2h.CodeInvalidField, callbackField(m.Envelope)+".url", "%v", err)
+		}
+	}
+	return m, nil
 }
 
 // pushHost finds the host that a callback may go to.

@@ -42,6 +42,14 @@ func (a *agentHost) Push(ctx context.Context, p hub.Push) error {
 	return says(ctx, p, n)
 }
 
+// CheckURL knows one more reason why a URL is no good.
+func (a *agentHost) CheckURL(raw string) error {
+	if strings.HasSuffix(raw, "/never") {
+		return errors.New("leads nowhere")
+	}
+	return nil
+}
+
 func (a *agentHost) all() []hub.Push {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,6 +115,7 @@ func TestPushRefusals(t *testing.T) {
 		{"no hub that pushes", func(d *hub.Directory) { d.Push = nil }, pushed("0.5", good, nil), field + ".url"},
 		{"0.2", nil, pushed("0.2", good, nil), "version_not_supported request.callback.mode"},
 		{"0.1 refused", func(d *hub.Directory) { d.Push.RefuseV01 = true }, pushed("0.1", good, nil), "version_not_supported request.callback.mode"},
+		{"what the pusher knows better", nil, pushed("0.5", "https://agent.example.com/never", nil), field + ".url"},
 		{"another host", nil, pushed("0.5", "https://evil.example.com/ma2h", nil), field + ".url"},
 		{"a host that only ends so", nil, pushed("0.5", "https://xagent.example.com/", nil), field + ".url"},
 		{"another port", nil, pushed("0.5", "https://agent.example.com:9443/", nil), field + ".url"},

@@ -46,7 +46,7 @@ func (h *Hub) Submit(ctx context.Context, agent *Agent, raw []byte) (*Submitted,
 // submitNew stores a message that was not sent before.
 func (h *Hub) submitNew(ctx context.Context, d *Directory, agent *Agent, raw []byte) (*Submitted, error) {
 	at := now()
-	m, err := d.read(agent, raw, at)
+	m, err := h.read(d, agent, raw, at)
 	if err != nil {
 		return nil, err
 	}

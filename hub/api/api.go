@@ -16,7 +16,6 @@ package api
 
 import (
 	"context"
-	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -28,6 +27,7 @@ import (
 	"beckon/hub/ma2h"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -81,9 +81,9 @@ type Options struct {
 	// Stats counts what the store holds, for GET /admin/v1/stats: Open, Lanes and
 	// Unsealed. The API fills in the rest.
 	Stats func(ctx context.Context) (*admin.Stats, error)
-	// SigningKeys are the public halves of the keys that the hub itself signs with;
-	// discovery shows them, unless nothing is pushed.
-	SigningKeys []ed25519.PublicKey
+	// JWKS are the public halves of the keys that the hub itself signs pushes with,
+	// as a JWK set (RFC 7517); nil for none.
+	JWKS jsontext.Value
 	// Version is the build's, for GET /admin/v1/stats.
 	Version string
 	// Pages are the channels' own routes by [http.ServeMux] pattern. They do

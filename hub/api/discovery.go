@@ -1,16 +1,15 @@
 package api
 
 import (
-	"crypto/ed25519"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"net/http"
 	"strconv"
 	"time"
 
 	"beckon/hub"
 	"beckon/hub/ma2h"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // replayWindow is how long a signature that the hub makes may be used (spec
@@ -39,14 +38,14 @@ type capability struct {
 	Presence        presence   `json:"presence"`
 
 	// Under names of ours.
-	MaxEnvelope int        `json:"max_envelope_bytes"`
-	MaxOptions  int        `json:"max_options"`
-	MaxFields   int        `json:"max_fields"`
-	MaxWait     int        `json:"max_wait_seconds"`
-	MaxNote     int        `json:"max_note_characters"`
-	KeyTTL      int        `json:"idempotency_key_ttl_seconds"`
-	Callbacks   *callbacks `json:"callbacks,omitzero"`
-	JWKS        *jwkSet    `json:"jwks,omitzero"`
+	MaxEnvelope int            `json:"max_envelope_bytes"`
+	MaxOptions  int            `json:"max_options"`
+	MaxFields   int            `json:"max_fields"`
+	MaxWait     int            `json:"max_wait_seconds"`
+	MaxNote     int            `json:"max_note_characters"`
+	KeyTTL      int            `json:"idempotency_key_ttl_seconds"`
+	Callbacks   *callbacks     `json:"callbacks,omitzero"`
+	JWKS        jsontext.Value `json:"jwks,omitzero"` // RFC 7517, RFC 8037
 }
 
 // inbound is the leg of directives (spec §13). Exactly one algorithm signs them.
@@ -75,29 +74,6 @@ type callbacks struct {
 	MaxAttempts int      `json:"max_attempts"`
 	MaxSeconds  int      `json:"max_duration_seconds"`
 	Versions    []string `json:"versions"` // that may ask for a push
-}
-
-// jwkSet holds the public keys that the hub signs with (RFC 7517, RFC 8037).
-type jwkSet struct {
-	Keys []jwk `json:"keys"`
-}
-
-type jwk struct {
-	KeyType   string `json:"kty"`
-	Curve     string `json:"crv"`
-	X         string `json:"x"`
-	ID        string `json:"kid"`
-	Use       string `json:"use"`
-	Algorithm string `json:"alg"`
-}
-
-// jwkOf describes a key; its id is the thumbprint of RFC 7638.
-func jwkOf(k ed25519.PublicKey) jwk {
-	x := base64.RawURLEncoding.EncodeToString(k)
-	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + x + `"}`))
-	return jwk{
-		KeyType: "OKP", Curve: "Ed25519", X: x, ID: base64.RawURLEncoding.EncodeToString(sum[:]), Use: "sig", Algorithm: "EdDSA",
-	}
 }
 
 type rateLimit struct {
@@ -145,13 +121,9 @@ func (a *API) announcePushes(c *capability, rules *hub.PushRules) {
 	if rules.RefuseV01 {
 		c.Callbacks.Versions = c.Callbacks.Versions[1:]
 	}
-	if len(a.o.SigningKeys) == 0 {
-		return
-	}
-	c.SignatureAlgs = append(c.SignatureAlgs, ma2h.AlgEd25519)
-	c.JWKS = &jwkSet{}
-	for _, k := range a.o.SigningKeys {
-		c.JWKS.Keys = append(c.JWKS.Keys, jwkOf(k))
+	if a.o.JWKS != nil {
+		c.SignatureAlgs = append(c.SignatureAlgs, ma2h.AlgEd25519)
+		c.JWKS = a.o.JWKS
 	}
 }
 
