@@ -10,21 +10,28 @@ import (
 	"beckon/hub"
 )
 
-// asked is what a check finds, a line each.
-func asked(w *world, live bool) string {
-	w.ch.checks = nil // sending alone
+// found writes findings as an operator reads them, a line each. Each must say what
+// was seen or what to do.
+func found(t *testing.T, findings []hub.Finding) string {
+	t.Helper()
 	var s []string
-	for _, f := range w.ch.Check(w.t.Context(), live) {
-		line := "ok " + f.What
+	for _, f := range findings {
+		word := "ok"
 		if !f.OK {
-			line = "NO " + f.What + ": " + f.Msg
-			if f.Msg == "" {
-				w.t.Errorf("%s says not what to do", f.What)
-			}
+			word = "NO"
 		}
-		s = append(s, line)
+		if f.Msg == "" {
+			t.Errorf("%s %s says nothing", word, f.What)
+		}
+		s = append(s, word+" "+f.What+": "+f.Msg)
 	}
 	return strings.Join(s, "\n")
+}
+
+// asked is what a check of sending alone finds.
+func asked(w *world, live bool) string {
+	w.ch.checks, w.ch.conf.IMAP = nil, nil
+	return found(w.t, w.ch.Check(w.t.Context(), live))
 }
 
 func TestCheck(t *testing.T) {
@@ -36,8 +43,7 @@ func TestCheck(t *testing.T) {
 		want   []string
 		mails  int
 	}{
-		"all is well": {o: peerOptions{tls: tlsStart}, want: []string{"ok SMTP login at", "TLS by STARTTLS", "ok answers come to addresses such as hub+qxxxxxxxxxxxxxxxxxxxx@example.com"}},
-		"live":        {o: peerOptions{tls: tlsWhole}, live: true, want: []string{"ok SMTP login", "ok a mail from hub@example.com to itself, sent"}, mails: 1},
+		"all is well": {o: peerOptions{tls: tlsStart}, want: []string{"ok SMTP login at", "as hub@example.com, TLS by STARTTLS", "ok answers: come to addresses such as hub+qxxxxxxxxxxxxxxxxxxxx@example.com"}},
 		"live, received": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
 			w.ch.awaitSelf = func(_ context.Context, id string) error {
 				if got := parsed(w.t, w.peer.only().raw).Header.Get("Message-Id"); got != "<"+id+">" {
@@ -45,15 +51,28 @@ func TestCheck(t *testing.T) {
 				}
 				return nil
 			}
-		}, want: []string{"sent and received"}, mails: 1},
+		}, want: []string{"ok SMTP login", "ok a mail from hub@example.com to hub+q", "sent and received"}, mails: 1},
 		"live, lost": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
-			w.ch.awaitSelf = func(context.Context, string) error { return errors.New("nothing came") }
-		}, want: []string{"NO a mail from hub@example.com to itself: it was sent and did not arrive", "Junk"}, mails: 1},
+			w.ch.awaitSelf = func(context.Context, string) error { return context.DeadlineExceeded }
+		}, want: []string{"NO a mail from hub@example.com to hub+q", "it was sent and did not arrive within 1 s", "a filter", "a bounce", "plus: off"}, mails: 1},
+		"live, unseen": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
+			w.ch.awaitSelf = func(context.Context, string) error { return errors.New("the mailbox is closed") }
+		}, want: []string{"it was sent, and whether it arrived can't be seen: the mailbox is closed"}, mails: 1},
 		"live, refused": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
 			w.peer.onMail = func(string) error { return refuse(553, 5, 7, 1, "not yours") }
-		}, want: []string{"NO a mail from hub@example.com to itself", "look at from"}},
+		}, want: []string{"NO a mail from hub@example.com to hub+q", "look at from"}},
+		"live, no plus addresses": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
+			w.peer.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no such user") }
+		}, want: []string{"takes no mail for that address (550 no such user); have it let mail in for hub+anything (plus addressing), or set plus to off"}},
+		"live, not even its own": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
+			w.ch.own.plus = ""
+			w.peer.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no such user") }
+		}, want: []string{"NO a mail from hub@example.com to hub@example.com:", "look at from, which must be a mailbox of the hub's own"}},
+		"live, put off": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
+			w.peer.onRcpt = func(string) error { return refuse(451, 4, 7, 1, "greylisted") }
+		}, want: []string{"puts the mail off: 451 4.7.1 greylisted"}},
 		"wrong password":    {o: peerOptions{tls: tlsNone}, change: func(w *world) { w.peer.secret = "x" }, want: []string{"NO SMTP login", "smtp.password"}},
-		"unreachable":       {o: peerOptions{tls: tlsNone}, change: func(w *world) { _ = w.peer.ln.Close() }, want: []string{"ok SMTP login", "not tested"}},
+		"unreachable":       {o: peerOptions{tls: tlsNone}, change: func(w *world) { _ = w.peer.ln.Close() }, want: []string{"ok SMTP login", "not tested, since it can't be reached"}},
 		"unreachable, live": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) { _ = w.peer.ln.Close() }, want: []string{"NO SMTP login", "can't be reached"}},
 		"a bad address": {o: peerOptions{tls: tlsNone}, change: func(w *world) {
 			w.desk.Directory().People["bob"].Email = "nonsense"
@@ -79,7 +98,7 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%d mails went out, want %d", n, tt.mails)
 			}
 			for _, m := range w.peer.got() {
-				if m.to != "hub@example.com" {
+				if kind, token, _ := w.ch.parseAddress(m.to); kind != tokenReply || token == "" || m.from != "hub@example.com" {
 					t.Errorf("a mail went to %s", m.to)
 				}
 			}

@@ -27,6 +27,7 @@ type demoCmd struct {
 	Keep           string `help:"Keep the database and the key in this folder, and go on from there the next time." placeholder:"DIR"`
 	Listen         string `help:"Listen here; otherwise on 127.0.0.1:8420, or a free port if that is taken." placeholder:"HOST:PORT"`
 	Slack          bool   `help:"Post to a make-believe Slack as well, with a page where you click."`
+	Email          bool   `help:"Post by e-mail as well, with a page that is a make-believe phone where you reply."`
 	AnswersTimeout span   `help:"End with exit code 6 if not everything is answered within this time." placeholder:"SPAN"`
 }
 
@@ -56,6 +57,12 @@ func (d *demoCmd) Run(ctx context.Context, sh *shell) (err error) {
 	if d.Slack && d.Keep != "" {
 		return usage("--slack goes without --keep: the make-believe Slack keeps nothing")
 	}
+	if d.Email && d.Keep != "" {
+		return usage("--email goes without --keep: the make-believe phone keeps nothing")
+	}
+	if d.Email && d.Slack {
+		return usage("--email and --slack are two demos; try one after the other")
+	}
 	dir, remove, err := d.folder()
 	if err != nil {
 		return err
@@ -73,8 +80,16 @@ func (d *demoCmd) Run(ctx context.Context, sh *shell) (err error) {
 		defer fake.Close()
 		sh.say("A make-believe Slack is here; what you answer there counts as well:\n\n    %s\n", fake.page())
 	}
+	var phone *demoMail
+	if d.Email {
+		if phone, err = startDemoMail(dir); err != nil {
+			return errors.Join(err, l.Close())
+		}
+		defer phone.Close()
+		sh.say("A make-believe phone is here; what you reply to its mails counts as well:\n\n    %s\n", phone.page())
+	}
 	token := hub.NewToken()
-	cfg, err := makeDemoConfig(l.Addr().String(), filepath.Join(dir, "beckon.db"), token, fake)
+	cfg, err := makeDemoConfig(l.Addr().String(), filepath.Join(dir, "beckon.db"), token, fake, phone)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -182,11 +197,15 @@ func (d *demoCmd) listener() (net.Listener, error) {
 	return l, nil
 }
 
-func makeDemoConfig(listen, store, token string, fake *demoSlack) (*config.Config, error) {
+func makeDemoConfig(listen, store, token string, fake *demoSlack, phone *demoMail) (*config.Config, error) {
 	sum := hub.HashToken(token)
-	text, env := fmt.Sprintf(demoConfig, listen, store, hex.EncodeToString(sum[:])), os.LookupEnv
-	if fake != nil {
-		text, env = fmt.Sprintf(demoSlackConfig, listen, store, hex.EncodeToString(sum[:]), fake.APIURL()), fake.env
+	hash := hex.EncodeToString(sum[:])
+	text, env := fmt.Sprintf(demoConfig, listen, store, hash), os.LookupEnv
+	switch {
+	case fake != nil:
+		text, env = fmt.Sprintf(demoSlackConfig, listen, store, hash, fake.APIURL()), fake.env
+	case phone != nil:
+		text = phone.config(listen, store, hash)
 	}
 	cfg, err := config.Parse("demo", []byte(text), channels.All(), env)
 	if err != nil {

@@ -57,37 +57,26 @@ func (c *inboxCmd) Run(ctx context.Context, sh *shell) error {
 }
 
 // trust is what the hub's directives are checked with: a secret that it shares
-// with the agent, or, if the hub signs by its own key, what it publishes.
+// with the agent, or its published keys, if it signs with those.
 func (c *inboxCmd) trust(ctx context.Context, sh *shell, s *session) (client.Trust, error) {
 	secret, err := c.secret()
 	if err != nil {
 		return client.Trust{}, err
 	}
+	if secret != "" {
+		return client.Trust{Secrets: [][]byte{[]byte(secret)}, HubKeys: true}, nil
+	}
 	d, err := call(sh, s, func() (*client.Capability, error) { return s.Discovery(ctx) })
-	if err != nil {
-		return client.Trust{}, err
-	}
-	var algs []string
-	if d.Inbound != nil && d.Inbound.Enabled {
-		algs = d.Inbound.SignatureAlgs
-	}
 	switch {
-	case algs == nil:
+	case err != nil:
+		return client.Trust{}, err
+	case d.Inbound == nil || !d.Inbound.Enabled:
 		return client.Trust{}, &exitError{client.ExitRefused, "this hub has no inbox for agents"}
-	case slices.Contains(algs, ma2h.AlgEd25519):
-		return client.Trust{HubKeys: true}, nil
-	case secret == "":
+	case !slices.Contains(d.Inbound.SignatureAlgs, ma2h.AlgEd25519):
 		return client.Trust{}, usage("the hub signs what people write with a secret that it shares with this agent: set BECKON_SECRET, or use --secret-file")
 	}
-	t := client.Trust{Secrets: [][]byte{[]byte(secret)}}
-	if d.ReplayWindow > 0 {
-		t.Window = min(time.Duration(d.ReplayWindow)*time.Second, maxAge)
-	}
-	return t, nil
+	return client.Trust{HubKeys: true}, nil
 }
-
-// maxAge is how old a signature may be, whatever the hub says.
-const maxAge = 15 * time.Minute
 
 func (c *inboxCmd) secret() (string, error) {
 	if c.SecretFile == "" {

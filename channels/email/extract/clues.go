@@ -94,58 +94,62 @@ func withoutAddresses(s string) string {
 	return strings.Join(kept, " ")
 }
 
+// number is a run of digits in a line.
+type number struct {
+	value, digits int
+	before        string // what stands between it and the number before, trimmed
+}
+
+func numbersIn(s string) []number {
+	var out []number
+	for i, end := 0, 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			continue
+		}
+		n := number{before: strings.TrimSpace(s[end:i])}
+		for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+			n.value = min(n.value*10+int(s[i]-'0'), 1<<20)
+			n.digits++
+		}
+		out, end = append(out, n), i
+	}
+	return out
+}
+
+// year reports whether a number is a year of our calendar, of the Islamic or
+// Persian one, or of the Thai one.
+func (n number) year() bool {
+	v := n.value
+	return n.digits == 4 && (v >= 1970 && v <= 2100 || v >= 1380 && v <= 1500 || v >= 2500 && v <= 2600)
+}
+
 // date looks for a date and a time of day. It knows numbers only: the names of
 // months and days differ in every language, and the numbers don't.
 func (c *clues) date(s string) {
-	var year, day, three, count int
-	run, prevEnd := 0, -2
-	prevLen, chain, value := 0, 1, 0
-	sep := byte(0)
-	flush := func(end int) {
-		if run == 0 {
-			return
-		}
-		start := end - run
-		count++
-		switch {
-		case run == 4 && (value >= 1380 && value <= 1500 || value >= 1970 && value <= 2100 || value >= 2500 && value <= 2600):
-			year++
-		case run <= 2 && value <= 59:
-			day++
-		}
-		between := ""
-		if prevEnd >= 0 {
-			between = s[prevEnd:start]
-		}
-		switch t := strings.TrimSpace(between); {
-		case len(t) == 1 && strings.Contains("./-", t) && (chain == 1 || t[0] == sep || len(between) > 1):
-			sep = t[0]
-			chain++
-			if chain >= 3 && run <= 4 {
-				three++
-			}
-		default:
-			chain = 1
-		}
-		if prevLen > 0 && prevLen <= 2 && run == 2 && value <= 59 {
-			switch strings.TrimSpace(between) {
-			case ":", ".", "h", "時", "시", "点":
-				c.clock = true
-			}
-		}
-		prevEnd, prevLen = end, run
-		run, value = 0, 0
-	}
-	for i := 0; i < len(s); i++ {
-		if s[i] >= '0' && s[i] <= '9' {
-			run++
-			value = min(value*10+int(s[i]-'0'), 1<<20)
+	numbers := numbersIn(s)
+	year, day, full := false, false, false
+	for i, n := range numbers {
+		year = year || n.year()
+		day = day || n.digits <= 2 && n.value <= 59
+		if i == 0 {
 			continue
 		}
-		flush(i)
+		last := numbers[i-1]
+		joined := len(n.before) == 1 && strings.Contains("./-", n.before)
+		if joined && i > 1 && last.before == n.before && n.digits <= 4 {
+			full = true // 30.11.2026
+		}
+		if last.digits > 2 || n.digits != 2 || n.value > 59 {
+			continue
+		}
+		switch n.before {
+		case ":", "h", "時", "시", "点":
+			c.clock = true
+		case ".": // 13.00, but not the 30.11 of a date
+			c.clock = c.clock || !(i > 1 && last.before == ".") && !(i+1 < len(numbers) && numbers[i+1].before == ".")
+		}
 	}
-	flush(len(s))
-	c.dated = three > 0 || year > 0 && day > 0 || c.clock && count >= 3
+	c.dated = full || year && day || c.clock && len(numbers) >= 3
 }
 
 // verbs looks for a verb of writing, and whether the line ends with it.

@@ -19,9 +19,20 @@ func (c *cutter) run() []line {
 	case len(rest) == 0:
 		return before
 	case blank(before):
+		c.unsure = c.loose && !c.belowOurs(rest)
 		return c.below(rest)
 	}
 	return c.around(before, rest)
+}
+
+// belowOurs reports whether all text stands below lines that are ours.
+func (c *cutter) belowOurs(rest []piece) bool {
+	for _, p := range rest {
+		if p.kind == own && !blank(p.lines) {
+			return c.ours >= 0 && p.from+leading(p.lines) > c.ours
+		}
+	}
+	return true
 }
 
 // firstMail returns the first piece that belongs to a quoted mail, or -1.

@@ -24,6 +24,12 @@ type Result struct {
 	Own string
 	// First is the first line of Own that is not blank.
 	First string
+	// Unsure says that the text stands below the head of a quoted mail that isn't
+	// marked as a quote, with nothing above, and that it doesn't follow lines that
+	// we sent: it may be a part of that mail, as when somebody passes on a mail, or
+	// sends an empty reply to one that we don't know. It is not to be taken for
+	// an answer without asking.
+	Unsure bool
 	// Cut says in a few words each what was taken away and by which rule, in
 	// the order of the body. It is for logs, and holds nothing of the text.
 	Cut []string
@@ -34,9 +40,9 @@ type Result struct {
 // Empty reports whether the person wrote nothing.
 func (r *Result) Empty() bool { return r.Own == "" }
 
-// Text reads a plain text body. What we sent in this thread, as plain text,
-// helps to tell our lines from theirs; the text of the HTML part may be passed
-// too, if it differs.
+// Text reads a plain text body. What we sent in this thread helps to tell our
+// lines from theirs: the plain text of each mail, and its HTML, which reads
+// differently where a program makes text of it.
 func Text(body string, sent ...string) Result {
 	body, truncated := capped(body, MaxBytes)
 	r, _ := read(split(unarmour(clean(body))), rememberSent(sent))
@@ -95,7 +101,7 @@ func readHTML(body string, ours []string) (Result, bool) {
 func read(lines []line, ours *sent) (Result, bool) {
 	c := cutter{lines: lines, sent: ours}
 	kept := c.run()
-	r := Result{Cut: c.cut}
+	r := Result{Cut: c.cut, Unsure: c.unsure}
 	r.Text = joined(kept, func(*line) bool { return true })
 	r.Own = joined(kept, func(l *line) bool { return l.depth == 0 && !l.attr })
 	r.First, _, _ = strings.Cut(r.Own, "\n")

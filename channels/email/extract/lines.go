@@ -177,6 +177,8 @@ func plain(r rune) rune {
 		return '\''
 	case '“', '”', '„', '‟', '«', '»', '″', '「', '」':
 		return '"'
+	case '،':
+		return ','
 	case '‐', '‑', '‒', '–', '—', '―', '−', '─', '━':
 		return '-'
 	}

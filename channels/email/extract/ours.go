@@ -13,49 +13,69 @@ const maxSent = MaxBytes
 // of one that a client wrapped anew: each three words that follow each other in
 // it, and across its end or beginning, do so in a mail of ours.
 //
-// A line that we sent once is ours once: whoever copies "2. Hold" below the
-// quoted question has answered.
+// A line that stands once in a mail of ours is ours once in each mail that is
+// quoted: whoever copies "2. Hold" below the quoted question has answered.
 type sent struct {
-	left    map[string]int // how often a line may still be ours
+	lines   map[string]int // how often a line stands in a mail of ours
+	words   map[string]bool
 	pairs   map[[2]string]bool
 	triples map[[3]string]bool
 	markers map[string]bool // "-- reply above this line --"
+
+	used map[string]int // how often a line was met in the quoted mail of now
 }
 
-// rememberSent returns nil if we sent nothing.
-func rememberSent(texts []string) *sent {
+// rememberSent returns nil if we sent nothing. The mails are plain text or HTML.
+func rememberSent(mails []string) *sent {
 	var s *sent
 	room := maxSent
-	for _, text := range texts {
-		if len(text) > room {
-			text = text[:room]
-		}
-		room -= len(text)
-		if strings.TrimSpace(text) == "" {
+	for _, mail := range mails {
+		if mail = strings.TrimSpace(mail); mail == "" || room <= 0 {
 			continue
 		}
+		mail, _ = capped(mail, room)
+		room -= len(mail)
 		if s == nil {
-			s = &sent{make(map[string]int), make(map[[2]string]bool), make(map[[3]string]bool), make(map[string]bool)}
+			s = &sent{
+				lines: make(map[string]int), words: make(map[string]bool), pairs: make(map[[2]string]bool),
+				triples: make(map[[3]string]bool), markers: make(map[string]bool), used: make(map[string]int),
+			}
 		}
-		s.add(text)
+		if isHTML(mail) {
+			s.add(linesOf(mail, true).lines)
+		} else {
+			s.add(split(clean(mail)))
+		}
 	}
 	return s
 }
 
-func (s *sent) add(text string) {
+// isHTML reports whether a mail of ours is HTML: it begins like a whole page.
+func isHTML(mail string) bool {
+	begin := lower(mail[:min(len(mail), 20)])
+	return strings.HasPrefix(begin, "<!doctype") || strings.HasPrefix(begin, "<html")
+}
+
+func (s *sent) add(lines []line) {
+	count := make(map[string]int)
 	var words []string
-	for _, l := range split(clean(text)) {
-		k := key(l.norm)
+	for i := range lines {
+		k := key(lines[i].norm)
 		if k == "" {
 			continue
 		}
-		s.left[k]++
-		if marker(l.norm) {
+		count[k]++
+		if marker(lines[i].norm) {
 			s.markers[k] = true
 		}
 		words = append(words, strings.Fields(k)...)
 	}
-	for i := range words {
+	// Text and HTML of a mail are one mail, so the higher number counts.
+	for k, n := range count {
+		s.lines[k] = max(s.lines[k], n)
+	}
+	for i, w := range words {
+		s.words[w] = true
 		if i+1 < len(words) {
 			s.pairs[[2]string(words[i:i+2])] = true
 		}
@@ -120,11 +140,14 @@ func link(s string) bool {
 
 // knows reports whether a line as a whole is a line that we sent.
 func (s *sent) knows(l *line) bool {
-	if s == nil || l.norm == "" {
-		return false
+	return s != nil && l.norm != "" && s.lines[key(l.norm)] > 0
+}
+
+// next says that another quoted mail begins.
+func (s *sent) next() {
+	if s != nil && len(s.used) > 0 {
+		clear(s.used)
 	}
-	_, ok := s.left[key(l.norm)]
-	return ok
 }
 
 // take reports whether line i is ours, and uses it up.
@@ -133,12 +156,25 @@ func (s *sent) take(lines []line, i int) bool {
 		return false
 	}
 	k := key(lines[i].norm)
-	if n, known := s.left[k]; known {
-		s.left[k] = max(n-1, 0)
-		return n > 0
+	if n := s.lines[k]; n > 0 {
+		s.used[k]++
+		return s.used[k] <= n
 	}
 	words := strings.Fields(k)
 	return s.row(words) && (i > 0 && s.goesOn(&lines[i-1], words) || i+1 < len(lines) && s.goesOn(&lines[i], strings.Fields(key(lines[i+1].norm))))
+}
+
+// has reports whether the words of a line follow each other in a mail of ours,
+// so that the line may be a part of it in another layout.
+func (s *sent) has(l *line) bool {
+	if s == nil {
+		return false
+	}
+	words := strings.Fields(key(l.norm))
+	if len(words) == 1 {
+		return s.words[words[0]]
+	}
+	return len(words) > 0 && s.row(words)
 }
 
 // row reports whether words follow each other in a mail of ours.

@@ -109,7 +109,7 @@ var signOffs = phraseSet(
 	// Dutch, Scandinavian, Finnish, Icelandic
 	"met vriendelijke groet", "met vriendelijke groeten", "vriendelijke groet", "vriendelijke groeten", "met hartelijke groet", "hartelijke groet", "hartelijke groeten", "groet", "groeten", "groetjes", "mvg", "m.v.g", "met groet", "hoogachtend", "fijne dag", "gr",
 	"med vänliga hälsningar", "med vänlig hälsning", "vänliga hälsningar", "vänlig hälsning", "vänligen", "hälsningar", "hälsning", "bästa hälsningar", "med bästa hälsningar", "mvh", "mvh.", "hälsar", "med venlig hilsen", "venlig hilsen", "venlige hilsner", "med venlige hilsner", "de bedste hilsner", "bedste hilsner", "hilsen", "hilsner", "kærlig hilsen", "vh", "dbh", "med vennlig hilsen", "vennlig hilsen", "beste hilsen", "med hilsen", "vennlige hilsener",
-	"terveisin", "ystävällisin terveisin", "parhain terveisin", "terveiset", "terv", "yt", "t", "ystävällisesti", "kunnioittavasti", "lämpimin terveisin", "kveðja", "bestu kveðjur", "með kveðju", "kær kveðja",
+	"terveisin", "ystävällisin terveisin", "parhain terveisin", "terveiset", "terv", "ystävällisesti", "kunnioittavasti", "lämpimin terveisin", "kveðja", "bestu kveðjur", "með kveðju", "kær kveðja",
 	// Slavic, Baltic
 	"pozdrawiam", "pozdrawiam serdecznie", "serdecznie pozdrawiam", "z poważaniem", "z wyrazami szacunku", "pozdrowienia", "pozdr", "z pozdrowieniami", "łączę pozdrowienia", "miłego dnia", "pozdrawiamy",
 	"s pozdravem", "s přátelským pozdravem", "pozdravy", "hezký den", "s úctou", "zdraví", "přeji hezký den", "s pozdravom", "s priateľským pozdravom", "pekný deň", "lep pozdrav", "lp", "lepo pozdravljeni", "s spoštovanjem", "pozdrav", "srdačan pozdrav", "lijep pozdrav", "s poštovanjem", "srdačno", "lep pozdrav", "sa poštovanjem", "s štovanjem",
@@ -119,8 +119,8 @@ var signOffs = phraseSet(
 	"üdvözlettel", "tisztelettel", "üdv", "üdvözlet", "szívélyes üdvözlettel", "baráti üdvözlettel", "köszönettel", "saygılarımla", "saygılarımızla", "iyi çalışmalar", "iyi günler", "sevgiler", "selamlar", "kolay gelsin", "en iyi dileklerimle",
 	"με εκτίμηση", "με φιλικούς χαιρετισμούς", "χαιρετισμούς", "χαιρετισμοί", "φιλικά", "με τιμή", "πολλούς χαιρετισμούς", "ευχαριστώ και χαιρετισμούς", "me respekt", "përshëndetje", "me nderime",
 	// Semitic, Asian
-	"בברכה", "בכבוד רב", "ברכות", "כל טוב", "בהוקרה", "יום טוב", "מע التحية", "مع التحية", "تحياتي", "مع خالص التحية", "مع تحياتي", "مع أطيب التحيات", "خالص التحيات", "تحية طيبة", "أطيب التحيات", "وتفضلوا بقبول فائق الاحترام", "با احترام", "با تشکر",
-	"此致", "敬礼", "敬禮", "祝好", "顺祝商祺", "順頌商祺", "此致 敬礼", "敬上", "谨启", "祝工作顺利", "敬具", "草々", "以上", "拝", "올림", "드림", "감사합니다 드림", "trân trọng", "thân mến", "thân ái", "trân trọng kính chào", "kính thư", "salam", "hormat saya", "hormat kami", "salam hormat", "ขอแสดงความนับถือ", "ด้วยความเคารพ", "ด้วยความนับถือ", "सादर", "lihat",
+	"בברכה", "בכבוד רב", "ברכות", "כל טוב", "בהוקרה", "יום טוב", "مع التحية", "تحياتي", "مع خالص التحية", "مع تحياتي", "مع أطيب التحيات", "خالص التحيات", "تحية طيبة", "أطيب التحيات", "وتفضلوا بقبول فائق الاحترام", "با احترام", "با تشکر",
+	"此致", "敬礼", "敬禮", "祝好", "顺祝商祺", "順頌商祺", "此致 敬礼", "敬上", "谨启", "祝工作顺利", "敬具", "草々", "올림", "드림", "감사합니다 드림", "trân trọng", "thân mến", "thân ái", "trân trọng kính chào", "kính thư", "salam", "hormat saya", "hormat kami", "salam hormat", "ขอแสดงความนับถือ", "ด้วยความเคารพ", "ด้วยความนับถือ", "सादर",
 )
 
 // footerStart are lines that servers, lists and programs write below a mail.
@@ -131,7 +131,8 @@ var footerStart = regexp.MustCompile(`^[*_\[(]*(?:` + strings.Join([]string{
 	`-----begin pgp (?:public key block|signature)`, `(?:scanned|powered) by .{1,60}$`, `this communication (?:is|may|and)`, `notice of confidentiality`, `click here to report this email as spam`, `external email disclaimer`, `secured by .{1,60}$`, `vertraulichkeitshinweis`, `haftungsausschluss`, `rechtlicher hinweis`, `aviso legal`, `aviso de (?:privacidad|confidencialidad)`, `avis de confidentialité`, `avvertenza`, `informativa privacy`, `klauzula (?:poufności|informacyjna)`, `upozornění:`, `конфиденциальность`,
 }, "|") + `)`)
 
-// privacy are words of a disclaimer. Two of them in a long paragraph are enough.
+// privacy are the words of a disclaimer: what the mail is, for whom, and what
+// others must not do with it.
 var privacy = []*regexp.Regexp{
 	regexp.MustCompile(`confidential|vertraulich|confidentiel|confidencial|riservat|vertrouwelijk|konfidentiell|fortrolig|luottamuksel|poufn|důvěrn|dôvern|bizalmas|confidenți|gizli|конфиденциал|конфіденцій|поверител|εμπιστευτικ|חסוי|سري|保密|机密|機密|기밀|bảo mật|rahasia|ลับ`),
 	regexp.MustCompile(`intended (?:recipient|addressee|solely|only|for)|solely for|addressee|unauthori[sz]ed|empfänger|adressat|destinataire|destinatari|geadresseerde|bestemd voor|mottagare|modtager|mottaker|vastaanotta|adresat|adresát|címzett|destinatar|alıcı|получател|адресат|одержувач|παραλήπτ|נמען|المستلم|المرسل إليه|收件人|受信者|수신자|người nhận|penerima|ผู้รับ`),
@@ -141,8 +142,11 @@ var privacy = []*regexp.Regexp{
 // instruction is what a template asks the writer to leave alone.
 var instruction = regexp.MustCompile(`^\W{0,2}(?:please )?(?:do not|don't|bitte nicht|ne pas|no|non|niet|nicht) (?:change|edit|modify|alter|remove|delete|ändern|modifier|modifique|modificare|wijzigen)?.{0,40}\b(?:address|subject|betreff|adresse|objet|sujet|asunto|oggetto|onderwerp|line below|text below)\b.{0,40}\W$`)
 
-// maxFooter is how many lines from the end a footer is looked for.
-const maxFooter = 120
+const (
+	maxFooter     = 120  // lines from the end in which a footer is looked for
+	minDisclaimer = 80   // bytes of a disclaimer
+	maxDisclaimer = 2000 // bytes that are looked at
+)
 
 // footer finds what a server, a list or a program wrote at the end.
 func footer(lines []line, from int) int {
@@ -170,15 +174,12 @@ func footerBegins(lines []line, i int) bool {
 // disclaims reports whether the first paragraph of lines is a disclaimer.
 func disclaims(lines []line) bool {
 	var b strings.Builder
-	for i := range lines {
-		if lines[i].norm == "" || lines[i].depth > 0 || b.Len() > 2000 {
-			break
-		}
+	for i := 0; i < len(lines) && lines[i].own() && b.Len() < maxDisclaimer; i++ {
 		b.WriteString(lines[i].low)
 		b.WriteByte(' ')
 	}
-	s := b.String()
-	if len(s) < 80 {
+	s, _ := capped(b.String(), maxDisclaimer)
+	if len(s) < minDisclaimer {
 		return false
 	}
 	n := 0

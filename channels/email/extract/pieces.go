@@ -30,7 +30,10 @@ type cutter struct {
 	pieces []piece
 	cut    []string // see Result.Cut
 	mail   bool     // a quoted mail was seen
+	loose  bool     // one that isn't marked as a quote was
+	ours   int      // the last line that we surely sent and that isn't marked, or -1
 	wrote  bool     // something was written above a head
+	unsure bool     // see Result.Unsure
 	judged int      // how many pieces wrote speaks of
 }
 
@@ -44,6 +47,9 @@ func (c *cutter) note(why string) {
 // as a quote, if something was written above it: nobody can tell then whose
 // the lines below are.
 func (c *cutter) take() {
+	for c.ours = len(c.lines) - 1; c.ours >= 0 && (c.lines[c.ours].depth > 0 || !c.sent.knows(&c.lines[c.ours])); {
+		c.ours--
+	}
 	for i := 0; i < len(c.lines); {
 		l := &c.lines[i]
 		if l.depth > 0 {
@@ -56,17 +62,14 @@ func (c *cutter) take() {
 		}
 		switch {
 		case rule != "":
+			c.note(rule)
 			soft := n > 0 && c.marked(i+n)
 			if !soft && c.stops(i) {
-				c.note(rule)
 				return
 			}
-			c.note(rule)
-			c.put(head, i, n)
-			c.pieces[len(c.pieces)-1].soft = soft
-			c.mail = true
+			c.takeHead(i, n, soft)
 			i += n
-		case c.mail && l.norm != "" && c.sent.take(c.lines, i):
+		case c.mail && l.norm != "" && c.isOurs(i):
 			c.note("our own lines")
 			l.raw, l.depth = "> "+l.raw, 1
 			c.put(quote, i, 1)
@@ -76,6 +79,21 @@ func (c *cutter) take() {
 			i++
 		}
 	}
+}
+
+func (c *cutter) takeHead(i, n int, soft bool) {
+	c.put(head, i, n)
+	c.pieces[len(c.pieces)-1].soft = soft
+	c.mail = true
+	c.loose = c.loose || !soft
+	c.sent.next()
+}
+
+// isOurs reports whether line i of a quoted mail is ours. Among our lines that
+// are not marked, so is what may be another layout of them: a button "Approve"
+// is no answer.
+func (c *cutter) isOurs(i int) bool {
+	return c.sent.take(c.lines, i) || c.loose && i < c.ours && c.sent.has(&c.lines[i])
 }
 
 // textFrom reports whether there is text from line i on.

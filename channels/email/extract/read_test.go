@@ -115,9 +115,46 @@ func TestSent(t *testing.T) {
 			t.Errorf("%s: own %q, want %q; text %q, cut %q", tc.name, r.Own, tc.own, r.Text, r.Cut)
 		}
 	}
+	// The buttons of our HTML part are ours, whether the caller has it or not.
+	html := "<html><body><p>Deploy build 4711 to production?</p><table><tr><td><a href=x>Approve</a></td></tr><tr><td><a href=x>Reject</a></td></tr></table><p>Open the page</p></body></html>"
+	for _, sent := range [][]string{{ask}, {ask, html}} {
+		if r := Text("From: Hub <hub@hub.example.test>\nSent: Monday, November 30, 2026 1:00 PM\n\nDeploy build 4711 to production?\nApprove<https://hub.example.test/x>\nReject<mailto:x@y.zz>\n\nReply with the number or the word.", sent...); !r.Empty() {
+			t.Errorf("the buttons of our own mail read as %q, cut %q", r.Own, r.Cut)
+		}
+	}
+	if r := Text("From: Hub <hub@hub.example.test>\nSent: Monday, November 30, 2026 1:00 PM\n\nDeploy build 4711 to production?\n\nApprove\n\nReject\n\nOpen the page\n", ask, html); !r.Empty() {
+		t.Errorf("our own mail as the program makes text of it reads as %q, cut %q", r.Own, r.Cut)
+	}
+	// Two of our mails in a thread are ours, each with all its lines.
+	if r := Text(wrote+"\n\n"+ask+"\n\n"+wrote+"\n\n"+ask, ask); !r.Empty() {
+		t.Errorf("a thread of ours reads as %q, cut %q", r.Own, r.Cut)
+	}
 	// An answer is theirs, whatever we sent, above the quote.
 	if r := Text("1. Approve\n\n"+wrote+"\n"+marked(ask), ask); r.Own != "1. Approve" {
 		t.Errorf("own %q", r.Own)
+	}
+}
+
+// Below an unmarked quote nobody can tell for sure, unless our lines end there.
+func TestUnsure(t *testing.T) {
+	t.Parallel()
+	const head = "From: Hub <hub@hub.example.test>\nSent: Monday, November 30, 2026 1:00 PM\nTo: Alice\nSubject: Deploy?\n\n"
+	for _, tc := range []struct {
+		name, body string
+		unsure     bool
+	}{
+		{"alone", "Approve", false},
+		{"above", "Approve\n\n" + head + ask, false},
+		{"below, marked", wrote + "\n" + marked(ask) + "\n\nApprove", false},
+		{"below our mail", head + ask + "\n\nApprove", false},
+		{"between our lines", head + "Deploy build 4711 to production?\n\nNot today.\n\n1. Approve\n2. Reject\n3. Defer", true},
+		{"below a mail that we don't know", head + "Something else\n\nApprove", true},
+		{"passed on", "---------- Forwarded message ---------\n" + head + "Approve", true},
+		{"nothing", head + ask, false},
+	} {
+		if r := Text(tc.body, ask); r.Unsure != tc.unsure {
+			t.Errorf("%s: unsure is %v; own %q, cut %q", tc.name, r.Unsure, r.Own, r.Cut)
+		}
 	}
 }
 

@@ -225,7 +225,11 @@ func signedOff(lines []line, from int) int {
 		if !signsOff(l.low) {
 			continue
 		}
-		if below := trim(lines[i+1:]); len(below) == 0 || looksSigned(below) {
+		below := trim(lines[i+1:])
+		if len(below) == 0 && i > 0 && lines[i-1].norm != "" && !strings.Contains(l.norm, " ") {
+			continue // the last word of a sentence: "the second looks\nbest"
+		}
+		if len(below) == 0 || looksSigned(below) {
 			for i > from && lines[i-1].own() && signsOff(lines[i-1].low) { // "Viele Grüße / Best regards"
 				i--
 			}
@@ -238,7 +242,7 @@ func signedOff(lines []line, from int) int {
 // signsOff reports whether a line in lower case is a sign-off, alone or with a
 // name behind it.
 func signsOff(low string) bool {
-	s := strings.TrimRight(strings.Trim(low, " *_/~-"), ":،، ")
+	s := strings.TrimRight(strings.Trim(low, " *_/~-"), ": ")
 	head, name, _ := strings.Cut(s, ",")
 	head = strings.Trim(head, " .!:*_")
 	if signOffs[head] {

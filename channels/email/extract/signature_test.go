@@ -199,6 +199,7 @@ func TestNoSignatures(t *testing.T) {
 		"Approve\n\n1. first\n2. second\n3. third",
 		"Thanks,\nAlice",
 		"Cheers",
+		"I think that of the two the second looks\nbest",
 		"Call me on +49 30 1234567 before you deploy.\n\nIt is urgent.",
 		"- yes\n- no\n- -Alice",
 	} {

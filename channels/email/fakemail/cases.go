@@ -63,34 +63,39 @@ func (s *Server) try(ctx context.Context, m *Mail, c Case, text string, style St
 	if !style.valid() {
 		return Mail{}, fmt.Errorf("fakemail: there is no style %q", style)
 	}
-	p := s.person(m.Person)
 	switch c {
 	case CaseAway:
-		l, to := away(m, p, text, style)
-		return s.send(ctx, m, c, l, "", []string{to})
+		l, err := away(m, s.person(m.Person), text, style)
+		if err != nil {
+			return Mail{}, err
+		}
+		return s.send(ctx, m, c, l, "", addressesOf(l))
 	case CaseBounced, CaseDelayed:
 		if m.EnvelopeFrom == "" {
 			return Mail{}, errors.New("fakemail: the mail was sent with an empty envelope sender; nobody gets a report about it (RFC 5321 section 4.5.5)")
 		}
 		return s.send(ctx, m, c, report(m, c), "", []string{m.EnvelopeFrom})
+	case CaseOther, CaseForwarded, CaseTwice, CaseReaction, CaseForged:
+		return s.tryReply(ctx, m, c, text, style)
 	}
-	sender := p
+	return Mail{}, fmt.Errorf("fakemail: there is no case %q", c)
+}
+
+// tryReply plays a case that is a reply, with something about it.
+func (s *Server) tryReply(ctx context.Context, m *Mail, c Case, text string, style Style) (Mail, error) {
+	sender := s.person(m.Person)
 	switch c {
 	case CaseOther:
-		name, _, _ := strings.Cut(p.Address, "@")
+		name, _, _ := strings.Cut(sender.Address, "@")
 		sender.Address = name + "@private.test"
 	case CaseForwarded:
-		sender = s.somebodyElse(p)
-	case CaseTwice, CaseReaction, CaseForged:
-	default:
-		return Mail{}, fmt.Errorf("fakemail: there is no case %q", c)
+		sender = s.somebodyElse(sender)
 	}
 	l, err := replyTo(m, sender, cmp.Or(strings.TrimSpace(text), "1"), style)
 	if err != nil {
 		return Mail{}, err
 	}
-	rounds := [][]string{addressesOf(l)}
-	from := sender.Address
+	rounds, from := [][]string{addressesOf(l)}, sender.Address
 	switch c {
 	case CaseTwice:
 		if m.From != nil && !strings.EqualFold(m.From.Address, l.to[0].Address) {
@@ -117,23 +122,26 @@ func (s *Server) somebodyElse(p Person) Person {
 	return Person{Name: "Sam Mate", Address: "sam@" + hostOf(p.Address), Zone: p.Zone}
 }
 
-// away is an automatic reply (RFC 3834) and whom it goes to. Exchange answers
-// the Reply-To here and the others the envelope sender, as RFC 3834 section 4
-// asks; the former was chosen so that both are tried.
-func away(m *Mail, p Person, text string, style Style) (*letter, string) {
+// away is an automatic reply (RFC 3834). It goes to the envelope sender, as
+// section 4 of that asks. Outlook's goes to the Reply-To: that was chosen here, so
+// that both ways are tried.
+func away(m *Mail, p Person, text string, style Style) (*letter, error) {
 	until := time.Now().In(p.Zone).AddDate(0, 0, 7)
 	text = cmp.Or(strings.TrimSpace(text), "I am out of the office until "+until.Format("2 January 2006")+" and read no mail until then. For urgent matters please call the office.")
 	to := m.EnvelopeFrom
+	if m.ReplyTo != nil && (to == "" || style == Outlook) {
+		to = m.ReplyTo.Address
+	}
+	if to == "" {
+		return nil, fmt.Errorf("fakemail: the mail %q names nobody whom an automatic reply could go to", m.Subject)
+	}
 	l := &letter{
-		id: newID(hostOf(p.Address)), from: mail.Address{Name: p.Name, Address: p.Address}, date: time.Now().In(p.Zone),
+		id: newID(hostOf(p.Address)), from: p.mail(), to: []mail.Address{{Address: to}}, date: time.Now().In(p.Zone),
 		body: part{kind: "text/plain; charset=utf-8", text: text + "\n"},
 	}
 	l.under(m)
 	switch style {
 	case Outlook:
-		if m.ReplyTo != nil {
-			to = m.ReplyTo.Address
-		}
 		l.subject = "Automatic reply: " + m.Subject
 		l.fields = [][2]string{{"Auto-Submitted", "auto-generated"}, {"X-Auto-Response-Suppress", "All"}, {"X-MS-Exchange-Inbox-Rules-Loop", p.Address}}
 	case Gmail:
@@ -143,11 +151,7 @@ func away(m *Mail, p Person, text string, style Style) (*letter, string) {
 		l.subject = "Auto: " + m.Subject
 		l.fields = [][2]string{{"Auto-Submitted", "auto-replied (vacation)"}}
 	}
-	if to == "" && m.ReplyTo != nil {
-		to = m.ReplyTo.Address
-	}
-	l.to = []mail.Address{{Address: to}}
-	return l, to
+	return l, nil
 }
 
 // report is a delivery report (RFC 3462, RFC 3464) about a mail.

@@ -41,10 +41,10 @@ type Mail struct {
 	// section of the RFC. Nothing is refused for it.
 	Problems []string
 
-	Sent bool // the person, or somebody else in a Case, has sent it
-	Case Case // what it tries, for what is sent; "" for a plain reply
-	Said string
-	Err  error // of handing it to the hub; it says what the server answered
+	Sent bool   // the person, or somebody else in a Case, has sent it
+	Case Case   // what it tries, for what is sent; "" for a plain reply
+	Said string // by the server, a line for each recipient whom it took
+	Err  error  // of handing it to the hub; it says what the server answered
 
 	about string // the id of the mail that it was sent for
 }

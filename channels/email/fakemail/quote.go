@@ -8,11 +8,17 @@ import (
 )
 
 // textMode is how a mail program turns HTML that it quotes into text.
-type textMode int
+type textMode struct {
+	stars bool   // around bold words
+	link  string // between a link's words and its address in angle brackets; no address if it is "no"
+}
 
-const (
-	plainText  textMode = iota // words alone
-	markedText                 // stars around bold words, addresses behind links
+// What programs write: Outlook puts no space before a link's address.
+var (
+	wordsAlone  = textMode{link: "no"}
+	appleMode   = textMode{link: " "}
+	starsMode   = textMode{link: " ", stars: true}
+	outlookMode = textMode{}
 )
 
 // lines is the quoted mail as text. Mail programs make it from the HTML that
@@ -139,7 +145,7 @@ func (w *textWriter) node(n *html.Node) {
 		return
 	}
 	breaks, around := blockBreaks(n), ""
-	if w.mode == markedText && (n.DataAtom == atom.B || n.DataAtom == atom.Strong || n.DataAtom == atom.H1) {
+	if w.mode.stars && (n.DataAtom == atom.B || n.DataAtom == atom.Strong || n.DataAtom == atom.H1) {
 		around = "*"
 	}
 	if breaks > 0 {
@@ -153,8 +159,8 @@ func (w *textWriter) node(n *html.Node) {
 	}
 	w.b.WriteString(around)
 	w.pre = wasPre
-	if href := attr(n, "href"); n.DataAtom == atom.A && w.mode == markedText && href != "" {
-		w.text(" <" + href + ">")
+	if href := attr(n, "href"); n.DataAtom == atom.A && w.mode.link != "no" && href != "" {
+		w.text(w.mode.link + "<" + href + ">")
 	}
 	if breaks > 0 {
 		w.newlines(breaks)

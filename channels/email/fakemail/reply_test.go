@@ -301,6 +301,11 @@ func TestNotSent(t *testing.T) {
 		{"case", func() error { return s.Try(within(t), m, "smoke", "", fakemail.Apple) }, `no case "smoke"`},
 		{"nobody to reply to", func() error { return s.Reply(within(t), nobody, "2", fakemail.Apple) }, "nobody to reply to"},
 		{"no envelope sender", func() error { return s.Try(within(t), quiet, fakemail.CaseBounced, "", fakemail.Apple) }, "RFC 5321"},
+		{"nobody to tell", func() error {
+			x := nobody
+			x.EnvelopeFrom = ""
+			return s.Try(within(t), x, fakemail.CaseAway, "", fakemail.Apple)
+		}, "names nobody"},
 		{"bad address", func() error { return s.Write(within(t), alice, "nobody", "s", "t", fakemail.Apple) }, "no address"},
 		{"style of a new mail", func() error { return s.Write(within(t), alice, token, "s", "t", "telex") }, `no style "telex"`},
 	}

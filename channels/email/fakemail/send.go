@@ -55,7 +55,7 @@ func (s *Server) write(ctx context.Context, person, to, subject, text string, st
 	}
 	p := s.person(person)
 	l := &letter{
-		id: newID(hostOf(p.Address)), from: mail.Address{Name: p.Name, Address: p.Address}, to: []mail.Address{*a},
+		id: newID(hostOf(p.Address)), from: p.mail(), to: []mail.Address{*a},
 		subject: subject, date: time.Now().In(p.Zone), body: style.body(text, nil, p.Zone),
 	}
 	l.mailer(style)
@@ -72,17 +72,22 @@ func (s *Server) person(address string) Person {
 	return withDefaults(Person{Address: address})
 }
 
+// mail is the person's address with their name, if they have one.
+func (p Person) mail() mail.Address {
+	if p.Name == p.Address {
+		return mail.Address{Address: p.Address}
+	}
+	return mail.Address{Name: p.Name, Address: p.Address}
+}
+
 // replyTo writes a reply of a person.
 func replyTo(m *Mail, p Person, text string, style Style) (*letter, error) {
 	if m.ReplyTo == nil {
 		return nil, fmt.Errorf("fakemail: the mail %q has neither From nor Reply-To, so there is nobody to reply to", m.Subject)
 	}
 	l := &letter{
-		id: newID(hostOf(p.Address)), from: mail.Address{Name: p.Name, Address: p.Address}, to: []mail.Address{*m.ReplyTo},
+		id: newID(hostOf(p.Address)), from: p.mail(), to: []mail.Address{*m.ReplyTo},
 		subject: again(m.Subject), date: time.Now().In(p.Zone), body: style.body(text, m, p.Zone),
-	}
-	if p.Name == p.Address {
-		l.from.Name = ""
 	}
 	l.under(m)
 	l.mailer(style)

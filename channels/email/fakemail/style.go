@@ -116,7 +116,7 @@ func appleText(text string, q *quote) string {
 		return out
 	}
 	// The attribution is quoted too, and an invisible mark begins the mail.
-	lines := append([]string{"On " + q.at.Format("Jan 2, 2006, at 3:04"+thin+"PM") + ", " + q.who() + " wrote:", "", "\ufeff"}, q.lines(plainText)...)
+	lines := append([]string{"On " + q.at.Format("Jan 2, 2006, at 3:04"+thin+"PM") + ", " + q.who() + " wrote:", "", "\ufeff"}, q.lines(appleMode)...)
 	return out + "\n" + mark(lines)
 }
 
@@ -137,7 +137,7 @@ func gmailText(text string, q *quote) string {
 	}
 	by := strings.Join(wrap("On "+q.at.Format("Mon, Jan 2, 2006 at 3:04"+thin+"PM")+" "+q.who()+" wrote:", 78), "\n")
 	var lines []string
-	for _, l := range q.lines(markedText) {
+	for _, l := range q.lines(starsMode) {
 		lines = append(lines, wrap(l, 76)...)
 	}
 	return out + "\n" + by + "\n\n" + mark(lines)
@@ -169,7 +169,7 @@ func outlookText(text string, q *quote) string {
 		return out
 	}
 	return out + "________________________________\nFrom: " + q.who() + "\nSent: " + q.at.Format("Monday, January 2, 2006 3:04:05 PM") +
-		"\nTo: " + q.to + "\nSubject: " + q.subject + "\n\n" + strings.Join(q.lines(plainText), "\n") + "\n"
+		"\nTo: " + q.to + "\nSubject: " + q.subject + "\n\n" + strings.Join(q.lines(outlookMode), "\n") + "\n"
 }
 
 func outlookHTML(text string, q *quote) string {
@@ -211,7 +211,7 @@ func flowedText(text string, q *quote) string {
 		return b.String()
 	}
 	b.WriteString("\nOn " + q.at.Format("1/2/06 15:04") + ", " + q.name + " wrote:\n")
-	for _, l := range q.lines(plainText) {
+	for _, l := range q.lines(starsMode) {
 		if strings.HasPrefix(l, ">") {
 			b.WriteString(">" + strings.TrimRight(l, " ") + "\n")
 			continue

@@ -221,7 +221,7 @@ func snippet(m *Mail) string {
 	own, _ := split(m)
 	s := oneLine(own)
 	if s == "" && m.HTML != "" {
-		s = oneLine(htmlText(m.HTML, plainText))
+		s = oneLine(htmlText(m.HTML, wordsAlone))
 	}
 	r := []rune(s)
 	if len(r) > 140 {

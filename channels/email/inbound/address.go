@@ -188,10 +188,7 @@ func messageIDs(value string) []string {
 			out = append(out, id)
 		}
 	}
-	for _, id := range addressLike.FindAllString(bracketed.ReplaceAllString(value, " "), maxFields) {
-		out = append(out, id)
-	}
-	return out
+	return append(out, addressLike.FindAllString(bracketed.ReplaceAllString(value, " "), maxFields)...)
 }
 
 // answered returns the ids of the mails that this one answers, newest first, each

@@ -46,12 +46,17 @@ func (m *Mail) automatic(env Envelope) string {
 }
 
 // seemsAutomatic says by which weaker sign a program wrote the mail. They count
-// only for what belongs to a question, and not against the address of the person.
-func (m *Mail) seemsAutomatic() string {
-	switch addr := m.From(); {
+// only for what belongs to a question, and those of From not against the address
+// of the person, who may well be postmaster.
+func (m *Mail) seemsAutomatic(known bool) string {
+	switch {
+	case m.autoTitle():
+		return "its subject"
 	case strings.EqualFold(m.header.first("precedence"), "junk"):
-		return "Precedence: junk"
-	case robot(addr):
+		return "Precedence: junk" // as vacation(1) writes it
+	case known:
+		return ""
+	case robot(m.From()):
 		return "its From says that nobody reads it"
 	case m.fromServer():
 		return "its From is that of a server"

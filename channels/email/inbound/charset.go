@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -11,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/simplifiedchinese"
-	"golang.org/x/text/encoding/unicode"
+	utf16 "golang.org/x/text/encoding/unicode"
 )
 
 // decodeText makes UTF-8 of text in the charset that its label names. The label
@@ -27,7 +28,7 @@ func toUTF8(b []byte, label string) string {
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
 		return lenientUTF8(b[3:])
 	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
-		if s, err := unicode.UTF16(unicode.BigEndian, unicode.ExpectBOM).NewDecoder().Bytes(b); err == nil {
+		if s, err := utf16.UTF16(utf16.BigEndian, utf16.ExpectBOM).NewDecoder().Bytes(b); err == nil {
 			return string(s)
 		}
 	}
@@ -114,7 +115,12 @@ func lenientUTF8(b []byte) string {
 // printable drops control characters, but for tab and line breaks.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == 0x7f {
+		switch {
+		case r == '\n' || r == '\r' || r == '\t':
+			return r
+		case r == '\u0085':
+			return '\n' // NEL
+		case unicode.IsControl(r):
 			return -1
 		}
 		return r

@@ -31,6 +31,7 @@ func TestDecodeText(t *testing.T) {
 		{"a byte order mark", "\xef\xbb\xbfJa", "utf-8", "Ja"},
 		{"UTF-16 with a mark", "\xff\xfeJ\x00a\x00", "utf-16", "Ja"},
 		{"control characters", "a\x00b\x07c\x1b[0m\td\r\n", "utf-8", "abc[0m\td\r\n"},
+		{"control characters of one byte's terminals", "a\u009b2J\u0085b", "utf-8", "a2J\nb"},
 		{"nothing", "", "utf-8", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -27,10 +28,15 @@ func holds(t *testing.T, v *Verdict, from string) {
 		t.Errorf("%s, and the person is not proved", v.Kind)
 	case v.Kind == IdentityMismatch && v.Who != "":
 		t.Errorf("somebody else's mail is %s's", v.Who)
-	case !utf8.ValidString(v.Text) || !utf8.ValidString(v.Note):
-		t.Errorf("text %q or note %q is no UTF-8", v.Text, v.Note)
-	case strings.ContainsRune(v.Text, 0):
-		t.Errorf("text %q has NUL", v.Text)
+	}
+	said := append([]string{v.Text, v.Own, v.First, v.Note, v.Evidence.From, v.Evidence.Sender, v.Evidence.EnvelopeFrom, v.Evidence.MessageID, v.Evidence.DKIMDomain}, v.Reasons...)
+	if b := v.Bounce; b != nil {
+		said = append(said, b.Recipient, b.Status, b.Diagnostic)
+	}
+	for _, s := range said {
+		if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			t.Errorf("%q commands a screen, or is no UTF-8", s)
+		}
 	}
 }
 
@@ -41,6 +47,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("Content-Type: multipart/alternative; boundary=\n\n--\nContent-Type: text/html; charset=utf-16\nContent-Transfer-Encoding: base64\n\n//4=\n----"))
 	f.Add([]byte("Content-Type: application/pkcs7-mime\nContent-Transfer-Encoding: base64\n\nMIAGCSqGSIb3DQEHAqCA"))
 	f.Add([]byte("To: " + aliceToken + "\nFrom: alice@example.test\nContent-Type: text/plain; format=flowed; delsp=yes; charset=iso-2022-jp\n\n> > 1 \n\x1b$B"))
+	f.Add([]byte("From: alice@example.test\nTo: " + aliceToken + "\nSender: \xff\x1b[31m\nMessage-ID: <\xff>\nReturn-Path: <\xc2\x9b2J@x>\nAuto-Submitted: \xff\x07\n\n\xc2\x9b2J\r1\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m := Parse(raw)
 		v, err := hubReader(Normal).Judge(t.Context(), m, Envelope{}, newWorld())

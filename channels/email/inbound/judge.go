@@ -60,6 +60,7 @@ func (r *Reader) judge(ctx context.Context, m *Mail, env Envelope, f Finder) (*V
 		v.Kind, v.Text, v.Own, v.First = Duplicate, "", "", ""
 		v.Reading = reply.Reading{Why: reply.WhyEmpty} // it was read before
 	}
+	v.tidy()
 	return v, nil
 }
 
@@ -237,10 +238,7 @@ func (j *judgement) isAutomatic(known bool) bool {
 	if j.match.Question == nil {
 		return false
 	}
-	if m.autoTitle() {
-		return j.is(AutoReply, "a program wrote it, by its subject")
-	}
-	if sign := m.seemsAutomatic(); sign != "" && !known {
+	if sign := m.seemsAutomatic(known); sign != "" {
 		return j.is(AutoReply, "a program wrote it: "+sign)
 	}
 	return false

@@ -1,7 +1,11 @@
 package inbound
 
 import (
+	"bytes"
 	"context"
+	"crypto"
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"net"
 	"strings"
@@ -9,6 +13,8 @@ import (
 
 	"beckon/channels/reply"
 	"beckon/hub"
+
+	"github.com/emersion/go-msgauth/dkim"
 )
 
 const (
@@ -289,6 +295,7 @@ func TestKinds(t *testing.T) {
 		{"X-Autoreply", aliceReply().add("X-Autoreply: yes"), AutoReply, "-"},
 		{"X-Autoreply: no", aliceReply().add("X-Autoreply: no"), Answer, ""},
 		{"Precedence: auto_reply", aliceReply().add("Precedence: auto_reply"), AutoReply, "-"},
+		{"Precedence: junk, as vacation(1) writes", aliceReply().add("Precedence: junk"), AutoReply, "-"},
 		{"Precedence: bulk", aliceReply().add("Precedence: bulk"), Answer, ""},
 		{"Precedence: list, from a list", aliceReply().add("Precedence: list", "List-Id: <team.example.test>"), Answer, ""},
 		{"X-Auto-Response-Suppress is no sign", aliceReply().add("X-Auto-Response-Suppress: All"), Answer, ""},
@@ -381,6 +388,39 @@ func TestOwnDKIM(t *testing.T) {
 	}
 	if v.Kind != RejectedAuth || !v.Again || v.Evidence.AuthServ != "own" || v.Evidence.DKIM != "temperror" {
 		t.Errorf("DNS is down: %s, again %v, %+v", v.Kind, v.Again, v.Evidence)
+	}
+
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.LookupTXT = func(_ context.Context, name string) ([]string, error) {
+		if name != "s._domainkey.example.test" {
+			return nil, &net.DNSError{IsNotFound: true}
+		}
+		return []string{"v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public)}, nil
+	}
+	var b bytes.Buffer
+	mail := aliceReply().noToken().noAuth().bytes()
+	if err := dkim.Sign(&b, bytes.NewReader(mail), &dkim.SignOptions{Domain: "example.test", Selector: "s", Signer: private, Hash: crypto.SHA256, HeaderKeys: []string{"From", "Subject", "In-Reply-To"}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		raw  []byte
+		want Kind
+	}{
+		"signed":                   {b.Bytes(), Answer},
+		"signed, and then changed": {bytes.Replace(b.Bytes(), []byte("Approve\r\n\r\n"), []byte("Reject\r\n\r\n"), 1), RejectedAuth},
+		"signed, another From":     {bytes.Replace(b.Bytes(), []byte("Example <alice@"), []byte("Example <malice@"), 1), IdentityMismatch},
+		"not signed":               {mail, RejectedAuth},
+	} {
+		v, err := r.Judge(t.Context(), Parse(tt.raw), Envelope{}, newWorld())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Kind != tt.want || v.Again || (tt.want == Answer) != v.Records() {
+			t.Errorf("%s: %s, want %s; %q", name, v.Kind, tt.want, v.Reasons)
+		}
 	}
 }
 

@@ -49,7 +49,6 @@ func onlySigns(text string) bool {
 // mentions reports whether a text has the name of a choice in it, or what may be its
 // number.
 func mentions(c *hub.Card, text string) bool {
-	const few = 5
 	words := foldWords(text)
 	for _, o := range c.Options {
 		if hasWords(words, foldWords(o.Label)) || hasWords(words, foldWords(o.Value)) {

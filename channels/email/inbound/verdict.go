@@ -174,3 +174,20 @@ type Bounce struct {
 	Status     string // RFC 3463: "5.1.1"; the truest that it holds, "" when none
 	Diagnostic string // the server's own words, one line, cut
 }
+
+// tidy makes lines of bounded length, for logs and screens, of what strangers wrote
+// into headers and reports.
+func (v *Verdict) tidy() {
+	const longest = 500
+	ev := &v.Evidence
+	lines := []*string{&v.Note, &ev.From, &ev.Sender, &ev.EnvelopeFrom, &ev.MessageID, &ev.AuthServ, &ev.DKIMDomain}
+	if b := v.Bounce; b != nil {
+		lines = append(lines, &b.Recipient, &b.Action, &b.Status, &b.Diagnostic)
+	}
+	for i := range v.Reasons {
+		lines = append(lines, &v.Reasons[i])
+	}
+	for _, s := range lines {
+		*s = cut(oneLine(printable(*s)), longest)
+	}
+}

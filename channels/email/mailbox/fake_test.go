@@ -33,6 +33,8 @@ type fake struct {
 	// (after "* " or a tag of its own), and whether that was all; nil answers
 	// nothing at all, ever.
 	say func(c *fakeConn, tag, command string) (lines []string, all bool)
+	// saying is held by say, which several connections call.
+	saying sync.Mutex
 	// item writes one answer to FETCH, nil the usual way.
 	item func(seq int, m fakeMail, body bool) string
 
@@ -144,7 +146,9 @@ func (f *fake) serve(c *fakeConn) {
 		say := f.say
 		f.mu.Unlock()
 		if say != nil {
+			f.saying.Lock()
 			lines, all := say(c, tag, command)
+			f.saying.Unlock()
 			c.send(lines...)
 			if all {
 				continue

@@ -74,6 +74,7 @@ func StartDovecot(tb testing.TB, o DovecotOptions) *Dovecot {
 		make: func() *exec.Cmd { return d.account.command(d.dir, bin, "-F", "-c", d.conf) },
 		logs: func() string { return readLog(log) },
 		dial: []string{d.IMAPAddr, d.LMTPAddr},
+		dir:  d.dir,
 	}
 	tb.Cleanup(d.Kill)
 	d.process.start()

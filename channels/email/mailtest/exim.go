@@ -26,7 +26,7 @@ type EximOptions struct {
 }
 
 // Exim is a running Exim. It takes mail for [Domain] alone, tries again every
-// few seconds what did not go out, and sends a bounce, from the null sender, to
+// second or two what did not go out, and sends a bounce, from the null sender, to
 // the envelope's sender for what was refused for good.
 type Exim struct {
 	Addr  string         // SMTP
@@ -57,9 +57,10 @@ func StartExim(tb testing.TB, o EximOptions) *Exim {
 	}
 	e.process = &process{
 		tb:   tb,
-		make: func() *exec.Cmd { return a.command(dir, bin, "-C", conf, "-bdf", "-q2s", "-oX", e.Addr) },
+		make: func() *exec.Cmd { return a.command(dir, bin, "-C", conf, "-bdf", "-q1s", "-oX", e.Addr) },
 		logs: func() string { return readLog(filepath.Join(dir, "log-main"), filepath.Join(dir, "log-panic")) },
 		dial: []string{e.Addr},
+		dir:  dir,
 	}
 	tb.Cleanup(e.Kill)
 	e.process.start()
@@ -195,7 +196,7 @@ socket:
   delivery_date_add
   envelope_to_add
 begin retry
-* * F,1h,2s
+* * F,1h,1s
 begin rewrite
 begin authenticators
 plain:

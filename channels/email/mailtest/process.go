@@ -21,7 +21,7 @@ import (
 // patience is how long a server may take to come up, and a helper of this
 // package to get what it asks for. It is for slow machines; a server is ready
 // within a tenth of a second.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // find returns the path of a program, or skips the test. Servers live in sbin,
 // which is not in everybody's PATH.
@@ -133,6 +133,7 @@ type process struct {
 	make func() *exec.Cmd
 	logs func() string
 	dial []string // addresses that answer when it is ready
+	dir  string   // its own; stands in its command line
 
 	mu     sync.Mutex // a test may freeze it from one goroutine and kill it from another
 	cmd    *exec.Cmd
@@ -206,6 +207,9 @@ func (p *process) kill() {
 	}
 	p.tell(syscall.SIGKILL)
 	<-p.exited
+	if err := Eventually(func() error { return killStrays(p.dir) }); err != nil {
+		p.tb.Errorf("kill %s: %v", p.cmd.Path, err)
+	}
 	// Its children are not ours to wait for, and stay in the process table until
 	// somebody takes note; what they held is free when they are dead.
 	for _, addr := range p.dial {
@@ -224,10 +228,28 @@ func (p *process) kill() {
 	p.cmd = nil
 }
 
+// killStrays kills the processes that work in a folder of ours and have left the
+// server's group, as Exim's deliveries do. The error is for those that are not
+// dead yet. It finds them where there is a /proc.
+func killStrays(dir string) error {
+	var err error
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range paths {
+		line, e := os.ReadFile(path) // nothing for a process that is dead
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if e != nil || pid <= 1 || !bytes.Contains(line, []byte(dir+"/")) {
+			continue
+		}
+		err = fmt.Errorf("process %d is still there", pid)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return err
+}
+
 // fatal is an error that waiting doesn't mend.
 type fatal struct{ error }
 
-// Eventually calls f until it returns nil, for at most half a minute, and then
+// Eventually calls f until it returns nil, for at most a minute, and then
 // returns its last error. It is for what other processes do, which has no event
 // to wait for.
 func Eventually(f func() error) error {
