@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -184,11 +185,16 @@ func (h *Hub) Resolve(ctx context.Context, agent *Agent, id string, raw []byte) 
 }
 
 // findToResolve hides a message from every agent that neither sent it nor may
-// resolve it.
+// resolve it: nothing of it is read for one that was not named, so that it takes
+// no longer than one that is not there.
 func (h *Hub) findToResolve(ctx context.Context, agent *Agent, id string) (*Message, error) {
 	m, err := h.find(ctx, agent.ID, id)
 	if CodeOf(err) != ma2h.CodeNotFound {
 		return m, err
+	}
+	named, oerr := h.store.InAudience(ctx, agent.Actor(), id)
+	if oerr != nil || !named {
+		return nil, cmp.Or(oerr, err)
 	}
 	other, oerr := h.store.Message(ctx, id)
 	if oerr != nil || !h.Directory().mayResolve(other.Envelope, &other.Plan, agent.Actor()) {

@@ -42,9 +42,11 @@ type Change struct {
 	DirectiveAcks []DirectiveAck // of the agent's own; all of them, or the change is stale
 
 	Deliveries []Delivery
-	Events     []Event  // chained by the domain
-	Audience   []string // persons whose list shows the message (Insert only)
-	Cursor     *Cursor  // where an inbound loop stands after this
+	Events     []Event // chained by the domain
+	// Audience lists the persons whose list shows the message, and as actors the
+	// agents that may resolve it (Insert only).
+	Audience []string
+	Cursor   *Cursor // where an inbound loop stands after this
 }
 
 // Patch holds the new values of a message; the store writes them and sets
@@ -166,7 +168,8 @@ type Lister interface {
 	Inbound(ctx context.Context, messageID string, limit int) ([]Inbound, error)
 	// OpenCount counts the open messages of an agent, stopping at limit.
 	OpenCount(ctx context.Context, agentID string, limit int) (int, error)
-	// InAudience reports whether a person's list shows the message.
+	// InAudience reports whether a person, or an agent by its actor, is in the
+	// message's audience.
 	InAudience(ctx context.Context, person, messageID string) (bool, error)
 }
 

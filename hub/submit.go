@@ -136,7 +136,7 @@ func (d *Directory) read(agent *Agent, raw []byte, at time.Time) (*Message, erro
 // insertion is the change that stores a new message with everything that is to
 // be done about it.
 func (d *Directory) insertion(m *Message, at time.Time) (*Change, error) {
-	c := &Change{MessageID: m.ID, At: at, Insert: m, Audience: d.audience(m.Envelope, &m.Plan)}
+	c := &Change{MessageID: m.ID, At: at, Insert: m, Audience: append(d.audience(m.Envelope, &m.Plan), d.agentResolvers(m)...)}
 	for _, t := range m.Plan.Targets {
 		c.Deliveries = append(c.Deliveries, m.newDelivery(KindPost, t.Target, t.Entry, at, at.Add(t.After)))
 	}

@@ -255,3 +255,26 @@ func TestTampering(t *testing.T) {
 		})
 	}
 }
+
+// TestOwnReadsNothingOfOthers: the look-up goes by agent and id together, so that
+// it ends in the index when the message is another's.
+func TestOwnReadsNothingOfOthers(t *testing.T) {
+	s := openTest(t)
+	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+sqlOwn, "msg_x", "bot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, detail)
+	}
+	if got := strings.Join(plan, "; "); rows.Err() != nil || !strings.Contains(got, "INDEX message_agent (agent_id=? AND id>? AND id<?)") {
+		t.Errorf("plan %q, %v", got, rows.Err())
+	}
+}

@@ -89,8 +89,11 @@ func (s *Store) message(ctx context.Context, id string) (*hub.Message, error) {
 	}
 }
 
+// The id is written as a range so that the index by agent and id is the best one
+// there is: of another agent's message not even the row is looked up.
 const (
-	sqlOwn          = `SELECT ` + messageColumns + ` FROM message m WHERE m.id = $1 AND m.agent_id = $2`
+	sqlOwn = `SELECT ` + messageColumns + ` FROM message m
+WHERE m.agent_id = $2 AND m.id >= $1 AND m.id <= $1`
 	sqlOwnTombstone = `SELECT id FROM tombstone WHERE id = $1 AND agent_id = $2`
 )
 
