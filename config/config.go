@@ -68,8 +68,7 @@ type Config struct {
 	Sections map[string]hub.Section
 	// Templates is a folder whose files replace built-in ones; "" for none.
 	Templates string
-	Callbacks Callbacks
-	Agents    map[string]Agent // the same ids as Directory.Agents
+	Callbacks hub.PushRules
 
 	// Warnings are what is legal and probably not meant, in the file's order.
 	Warnings Errors
@@ -82,30 +81,6 @@ type Config struct {
 	env   func(string) (string, bool)
 	errs  Errors
 	more  bool // there were more errors than anybody reads
-}
-
-// Callbacks are the rules of pushes to agents.
-type Callbacks struct {
-	// RefuseV01 answers a push callback of a 0.1 message with 400 instead of
-	// signing it in the way of 0.1.
-	RefuseV01 bool
-	// AllowLoopback lets callbacks go to this machine, for development. It is
-	// refused together with a public listen address.
-	AllowLoopback bool
-}
-
-// Agent is what pushes to an agent need. Its tokens are in the Directory.
-type Agent struct {
-	// Secrets are what the agent's secret_ref and token_ref may name, without
-	// "env:".
-	Secrets   map[string]hub.Secret
-	Callbacks []Callback
-}
-
-// Callback is a host that an agent's pushes may go to.
-type Callback struct {
-	Host string // host or host:port, lower case
-	Sign string // the name in Secrets of the key that signs
 }
 
 // Load reads a config file. The error is [Errors] whenever the file could be

@@ -59,11 +59,13 @@ type agentFile struct {
 	TokenSHA256 []string              `yaml:"token_sha256,single" doc:"The same by its SHA-256 in hex. beckon token makes both." eg:"[0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0]"`
 	Secrets     map[string]hub.Secret `yaml:"secrets" doc:"What secret_ref and token_ref of a message's callback may name, with or without env: in front." eg:"\nMA2H_CALLBACK_SECRET: env:DEPLOYBOT_CALLBACK_SECRET"`
 	Callbacks   []callbackFile        `yaml:"callbacks" doc:"Where the agent's callbacks may go."`
+	Directives  []string              `yaml:"directives,single" doc:"People and teams who may write to the agent; nobody else may. It takes what they write out of its inbox." eg:"[oncall]"`
+	Sign        string                `yaml:"sign" doc:"The name in secrets of the key that signs what people write to the agent; that of its first callback if left out, or its only secret." eg:"MA2H_CALLBACK_SECRET"`
 }
 
 type callbackFile struct {
-	Host string `yaml:"host" doc:"Host, or host:port." eg:"agent.example.com"`
-	Sign string `yaml:"sign" doc:"The name in secrets of the key that signs." eg:"MA2H_CALLBACK_SECRET"`
+	Host string `yaml:"host" doc:"Host, or host:port; without a port it is that of https." eg:"agent.example.com"`
+	Sign string `yaml:"sign" doc:"The name in secrets of the key that signs; or ed25519, a key of the hub's own whose public half everybody may read at /.well-known/ma2h." eg:"MA2H_CALLBACK_SECRET"`
 }
 
 type routeFile struct {

@@ -119,7 +119,7 @@ func TestFullConfig(t *testing.T) {
 	equal("store", "/var/lib/beckon/beckon.db", c.Store)
 	equal("tls", &config.TLS{Cert: cert, Key: keyFile}, c.TLS)
 	equal("templates", dir, c.Templates)
-	equal("callbacks", config.Callbacks{RefuseV01: true, AllowLoopback: true}, c.Callbacks)
+	equal("callbacks", hub.PushRules{RefuseV01: true, AllowLoopback: true}, c.Callbacks)
 	if len(c.Keys) != 2 || string(c.Keys[0]) != "0123456789abcdef0123456789abcdef" {
 		t.Errorf("keys = %q", c.Keys)
 	}
@@ -154,10 +154,10 @@ func TestFullConfig(t *testing.T) {
 	}
 	equal("operator's hash", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 		fmt.Sprintf("%x", d.Operators["ops"].Tokens[0]))
-	agent := c.Agents["deploybot/dev-team"]
+	agent := d.Agents["deploybot/dev-team"]
 	equal("secret", "token-of-c-0123456789", agent.Secrets["MA2H_CALLBACK_SECRET"].Reveal())
 	equal("secret", "abc", agent.Secrets["OTHER"].Reveal())
-	equal("callback hosts", []config.Callback{
+	equal("callback hosts", []hub.CallbackHost{
 		{Host: "agent.example.com", Sign: "MA2H_CALLBACK_SECRET"},
 		{Host: "agent.example.com:8443", Sign: "OTHER"},
 		{Host: "[::1]:9000", Sign: "OTHER"},

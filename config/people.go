@@ -38,6 +38,7 @@ func (c *Config) directory(f *file) {
 		Agents:    make(map[string]*hub.Agent, len(f.Agents)),
 		Operators: make(map[string]*hub.Operator, len(f.Operators)),
 		Retention: f.Retention,
+		Push:      &c.Callbacks,
 	}
 	c.people(f)
 	c.teams(f)
@@ -265,7 +266,6 @@ func (c *Config) operators(f *file, t *tokens) {
 }
 
 func (c *Config) agents(f *file, t *tokens) {
-	c.Agents = make(map[string]Agent, len(f.Agents))
 	root := path{}.key("agents")
 	for _, id := range slices.Sorted(maps.Keys(f.Agents)) {
 		p, in := root.key(id), f.Agents[id]
@@ -275,8 +275,9 @@ func (c *Config) agents(f *file, t *tokens) {
 		if !c.mapping(p) {
 			continue
 		}
-		c.Directory.Agents[id] = &hub.Agent{ID: id, Tokens: t.read(p, in.Token, in.TokenSHA256)}
-		c.Agents[id] = Agent{Secrets: c.secrets(p, in), Callbacks: c.agentCallbacks(p, in)}
+		c.Directory.Agents[id] = &hub.Agent{
+			ID: id, Tokens: t.read(p, in.Token, in.TokenSHA256), Secrets: c.secrets(p, in), Callbacks: c.agentCallbacks(p, in),
+		}
 	}
 }
 
@@ -307,6 +308,10 @@ func (c *Config) secrets(p path, in agentFile) map[string]hub.Secret {
 			c.keyErrorf(q, "must be a name such as MA2H_CALLBACK_SECRET")
 			continue
 		}
+		if short == hub.SignEd25519 {
+			c.keyErrorf(q, "is what sign calls the hub's own key; take another name")
+			continue
+		}
 		if _, twice := out[short]; twice {
 			c.keyErrorf(q, "is there already, without or with env: in front")
 			continue
@@ -316,11 +321,17 @@ func (c *Config) secrets(p path, in agentFile) map[string]hub.Secret {
 	return out
 }
 
-func (c *Config) agentCallbacks(p path, in agentFile) (out []Callback) {
-	var names []string
+// secretNames are the names that sign may take of an agent's secrets.
+func secretNames(in agentFile) (names []string) {
 	for name := range in.Secrets {
 		names = append(names, strings.TrimPrefix(name, "env:"))
 	}
+	slices.Sort(names)
+	return names
+}
+
+func (c *Config) agentCallbacks(p path, in agentFile) (out []hub.CallbackHost) {
+	names := secretNames(in)
 	for i, cb := range in.Callbacks {
 		q := p.key("callbacks").at(i)
 		n := c.find(q)
@@ -336,15 +347,24 @@ func (c *Config) agentCallbacks(p path, in agentFile) (out []Callback) {
 		if h := c.find(q.key("host")); h != nil && h.ShortTag() == "!!str" && !validHost(host) {
 			c.errorf(q.key("host"), "must be a host or host:port, without scheme and path")
 		}
-		if s := c.find(q.key("sign")); s != nil && s.ShortTag() == "!!str" && !slices.Contains(names, sign) {
-			c.errorf(q.key("sign"), "no secret %q in this agent's secrets%s", sign, hint(sign, names))
+		if s := c.find(q.key("sign")); s != nil && s.ShortTag() == "!!str" && sign != hub.SignEd25519 {
+			c.signer(q.key("sign"), sign, names)
 		}
-		if slices.ContainsFunc(out, func(o Callback) bool { return o.Host == host }) && host != "" {
+		if slices.ContainsFunc(out, func(o hub.CallbackHost) bool { return o.Host == host }) && host != "" {
 			c.errorf(q.key("host"), "comes twice")
 		}
-		out = append(out, Callback{Host: host, Sign: sign})
+		out = append(out, hub.CallbackHost{Host: host, Sign: sign})
 	}
 	return out
+}
+
+// signer reports a name that is none of the agent's secrets.
+func (c *Config) signer(p path, name string, names []string) bool {
+	if slices.Contains(names, name) {
+		return true
+	}
+	c.errorf(p, "no secret %q in this agent's secrets%s", name, hint(name, names))
+	return false
 }
 
 func validHost(host string) bool {

@@ -42,6 +42,8 @@ func (c *Config) routes(f *file, factories []hub.Factory) {
 	}
 	r.people = slices.AppendSeq(slices.Collect(maps.Keys(c.Directory.People)), maps.Keys(c.Directory.Teams))
 
+	r.directives(f)
+
 	p := path{}.key("routes")
 	n := c.find(p)
 	switch {
@@ -104,7 +106,7 @@ func (r *router) route(p path, in *routeFile, submitter bool) hub.Route {
 		out.Match = r.match(p.key("match"), in.Match)
 	}
 	if n := r.find(p.key("ask")); n != nil {
-		out.Ask = r.ask(p.key("ask"), n, in.Ask)
+		out.Ask = r.expand(p.key("ask"), n, in.Ask, "only the submitter may resolve")
 		if out.Submitter {
 			r.warnf(p.key("ask"), "has no effect with resolvers: submitter")
 		}
@@ -116,12 +118,42 @@ func (r *router) route(p path, in *routeFile, submitter bool) hub.Route {
 	return out
 }
 
-// ask expands teams, in order, each person once.
-func (r *router) ask(p path, n *yaml.Node, names []string) []string {
+// directives reads who may write to which agent, and the key that signs it.
+func (r *router) directives(f *file) {
+	root := path{}.key("agents")
+	for _, id := range slices.Sorted(maps.Keys(r.Directory.Agents)) {
+		p, in, agent := root.key(id), f.Agents[id], r.Directory.Agents[id]
+		r.notEmpty(p.key("sign"), in.Sign)
+		sign, names := strings.TrimPrefix(in.Sign, "env:"), secretNames(in)
+		wrong := sign != "" && !r.signer(p.key("sign"), sign, names)
+		if i := slices.IndexFunc(agent.Callbacks, func(h hub.CallbackHost) bool { return h.Sign != hub.SignEd25519 }); sign == "" && i >= 0 {
+			sign = agent.Callbacks[i].Sign
+		}
+		if sign == "" && len(names) == 1 {
+			sign = names[0]
+		}
+		agent.InboxKey = agent.Secrets[sign]
+		n := r.find(p.key("directives"))
+		if n == nil {
+			continue
+		}
+		agent.Directors = r.expand(p.key("directives"), n, in.Directives, "nobody may write to the agent")
+		switch {
+		case len(agent.Directors) == 0, sign != "", wrong:
+		case len(names) == 0:
+			r.errorf(p.key("directives"), "what people write is signed, and the agent has no secret: set secrets, and sign if they are several")
+		default:
+			r.errorf(p.key("sign"), "is missing: which of the secrets (%s) signs what people write to the agent?", strings.Join(names, ", "))
+		}
+	}
+}
+
+// expand expands teams, in order, each person once.
+func (r *router) expand(p path, n *yaml.Node, names []string, otherwise string) []string {
 	out := []string{} // not nil: the route does say who
 	seen := make(map[string]bool)
 	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-		r.errorf(p, "is empty: name people or teams, or leave it out so that only the submitter may resolve")
+		r.errorf(p, "is empty: name people or teams, or leave it out so that %s", otherwise)
 	}
 	for i, name := range names {
 		q := p

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,18 +15,12 @@ import (
 // own. To anybody but the submitter no id exists (spec §9.1), so that all of
 // CodeNotFound is the same to look at.
 func (h *Hub) find(ctx context.Context, agentID, id string) (*Message, error) {
-	m, err := h.store.Message(ctx, id)
-	if err == nil && m.AgentID == agentID {
-		return m, nil
-	}
-	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrGone) {
-		return nil, err
-	}
-	if errors.Is(err, ErrGone) {
-		owner, err := h.store.TombstoneAgent(ctx, id)
-		if err == nil && owner == agentID {
-			return nil, gone(id)
-		}
+	m, err := h.store.Own(ctx, agentID, id)
+	switch {
+	case errors.Is(err, ErrGone):
+		return nil, gone(id)
+	case !errors.Is(err, ErrNotFound):
+		return m, err
 	}
 	hubID, err := h.store.FindAlias(ctx, agentID, id)
 	switch {
@@ -53,8 +48,13 @@ func (h *Hub) Get(ctx context.Context, agentID, id string) (*Message, error) {
 
 // Wait is Get that holds until the message is terminal, d has passed or ctx
 // ends, and then returns its current state. While it waits it holds no
-// database connection and nothing of the message.
+// database connection and nothing of the message. Whoever calls it hands the
+// message to the agent at once: an answer that comes meanwhile counts as
+// delivered.
 func (h *Hub) Wait(ctx context.Context, agentID, id string, d time.Duration) (*Message, error) {
+	if d > 0 {
+		h.seen(ctx, agentID)
+	}
 	deadline := time.Now().Add(d)
 	hubID := id
 	for {
@@ -71,7 +71,9 @@ func (h *Hub) Wait(ctx context.Context, agentID, id string, d time.Duration) (*M
 			continue
 		}
 		m = nil
+		h.polls.park(hubID)
 		park(ctx, woken, time.Until(deadline))
+		h.polls.leave(hubID)
 		unsubscribe()
 		if ctx.Err() != nil {
 			return h.find(context.WithoutCancel(ctx), agentID, id)
@@ -89,9 +91,16 @@ func park(ctx context.Context, woken <-chan struct{}, d time.Duration) {
 	}
 }
 
-// Body renders the body of GET /v1/messages/{id} (spec §8.2); with extra, the
-// "beckon" object of deliveries and warnings travels along.
+// Body renders the body of GET /v1/messages/{id} for the submitter (spec §8.2);
+// with extra, the "beckon" object of deliveries and warnings travels along. That
+// the agent has got its answer is recorded before it is rendered, so call it
+// only for somebody who is still there.
 func (h *Hub) Body(ctx context.Context, m *Message, extra bool) ([]byte, error) {
+	m = h.taken(ctx, m)
+	delivery, err := deliveryOf(m)
+	if err != nil {
+		return nil, err
+	}
 	var extras []byte
 	if extra {
 		s, err := h.store.Snapshot(ctx, m.ID)
@@ -102,7 +111,7 @@ func (h *Hub) Body(ctx context.Context, m *Message, extra bool) ([]byte, error) 
 			return nil, err
 		}
 	}
-	return ma2h.AppendMessage(nil, m.Envelope, m.VisibleID(), m.Status, m.Response, nil, extras), nil
+	return ma2h.AppendMessage(nil, m.Envelope, m.VisibleID(), m.Status, m.Response, delivery, extras), nil
 }
 
 // Extras are our own addition to a message's body, on request only: target
@@ -176,11 +185,16 @@ func (h *Hub) Resolve(ctx context.Context, agent *Agent, id string, raw []byte) 
 }
 
 // findToResolve hides a message from every agent that neither sent it nor may
-// resolve it.
+// resolve it: nothing of it is read for one that was not named, so that it takes
+// no longer than one that is not there.
 func (h *Hub) findToResolve(ctx context.Context, agent *Agent, id string) (*Message, error) {
 	m, err := h.find(ctx, agent.ID, id)
 	if CodeOf(err) != ma2h.CodeNotFound {
 		return m, err
+	}
+	named, oerr := h.store.InAudience(ctx, agent.Actor(), id)
+	if oerr != nil || !named {
+		return nil, cmp.Or(oerr, err)
 	}
 	other, oerr := h.store.Message(ctx, id)
 	if oerr != nil || !h.Directory().mayResolve(other.Envelope, &other.Plan, agent.Actor()) {

@@ -89,8 +89,9 @@ type Outcome struct {
 	MayTeam   string       `json:"may_team,omitempty"` // what they are together, such as "oncall"
 	Fields    []FieldError `json:"fields,omitempty"`
 
-	ResolutionID string `json:"resolution_id,omitempty"`
-	Repeated     bool   `json:"-"` // the receipt was seen before; this is the first outcome
+	ResolutionID string         `json:"resolution_id,omitempty"`
+	Direct       *DirectOutcome `json:"direct,omitempty"` // of a [Direction]
+	Repeated     bool           `json:"-"`                // the receipt was seen before; this is the first outcome
 }
 
 // Decision says how a message ended, in words that people read. It is the same

@@ -54,6 +54,7 @@ type Card struct {
 	Verification string
 
 	MayAnswer  bool // this reader, now
+	MayDirect  bool // this reader may write to the agent
 	CanAnswer  bool // the agent allows an answer (for a task: done)
 	CanDecline bool // the agent allows declining (for a task: always)
 	// PageOnly: the ask has a field that only the page may collect.
@@ -67,6 +68,9 @@ type Card struct {
 	AskedOf   []string // names of the people who may answer
 	AskedTeam string   // what they are together, such as "oncall"; "" for no one team
 	Decision  *Decision
+	// Track says whether the agent has the answer: nil while the message is open,
+	// for a notify, and once it is withdrawn.
+	Track *Track
 }
 
 // CardOption is one choice. N is its position from 1, which an Answer may use.

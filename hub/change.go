@@ -38,10 +38,15 @@ type Change struct {
 	// Retry makes these dead or pending deliveries due at At, attempts kept.
 	Retry []int
 
+	Directive     *Directive     // a new one
+	DirectiveAcks []DirectiveAck // of the agent's own; all of them, or the change is stale
+
 	Deliveries []Delivery
-	Events     []Event  // chained by the domain
-	Audience   []string // persons whose list shows the message (Insert only)
-	Cursor     *Cursor  // where an inbound loop stands after this
+	Events     []Event // chained by the domain
+	// Audience lists the persons whose list shows the message, and as actors the
+	// agents that may resolve it (Insert only).
+	Audience []string
+	Cursor   *Cursor // where an inbound loop stands after this
 }
 
 // Patch holds the new values of a message; the store writes them and sets
@@ -55,6 +60,7 @@ type Patch struct {
 	Checklist    []ma2h.ChecklistItem
 	Head         ChainHead
 	NextDelivery int
+	Track        *Track // nil: as it is
 }
 
 // PatchOf returns a Patch that leaves m as it is.
@@ -118,12 +124,21 @@ type Store interface {
 	Snapshot(ctx context.Context, id string) (*Snapshot, error)
 	// Message reads a message alone; errors as for Snapshot.
 	Message(ctx context.Context, id string) (*Message, error)
+	// Own is Message for the agent that sent it: another's message does not exist,
+	// and reading for it costs the same.
+	Own(ctx context.Context, agentID, id string) (*Message, error)
 	// Apply returns once the change is durable.
 	Apply(ctx context.Context, c *Change) error
+	// Unseen lists asks and tasks of 0.5 and later that people or the clock have
+	// ended before a time, and whose Response their agent has not got, longest
+	// ended first.
+	Unseen(ctx context.Context, before time.Time, limit int) ([]string, error)
 
 	Finder
 	Lister
 	StateStore
+	DirectiveStore
+	PresenceStore
 }
 
 // Finder looks messages up by the names that others have for them. Each method
@@ -153,7 +168,8 @@ type Lister interface {
 	Inbound(ctx context.Context, messageID string, limit int) ([]Inbound, error)
 	// OpenCount counts the open messages of an agent, stopping at limit.
 	OpenCount(ctx context.Context, agentID string, limit int) (int, error)
-	// InAudience reports whether a person's list shows the message.
+	// InAudience reports whether a person, or an agent by its actor, is in the
+	// message's audience.
 	InAudience(ctx context.Context, person, messageID string) (bool, error)
 }
 

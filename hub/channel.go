@@ -193,6 +193,16 @@ type Desk interface {
 	Answer(ctx context.Context, a Answer) (Outcome, error)
 	// Signal passes what a channel learnt about a copy.
 	Signal(ctx context.Context, s Signal) error
+	// Direct passes what somebody says to an agent. The error is as for Answer.
+	Direct(ctx context.Context, x Direction) (DirectOutcome, error)
+	// DirectableAgents lists the agents that a person may write to, by id.
+	DirectableAgents(person string) []string
+	// Sent lists what a person wrote to agents, newest first, and whether it was
+	// taken. [ListTopic] is woken when that changes.
+	Sent(ctx context.Context, person string, q SentQuery) ([]Sent, error)
+	// LastSeen returns when an agent last asked for its inbox or waited for an
+	// answer, the zero time for never.
+	LastSeen(ctx context.Context, agentID string) (time.Time, error)
 	// List returns cards of what a person's list shows, newest first.
 	List(ctx context.Context, person string, q ListQuery) ([]*Card, error)
 	// Card returns a message as the reader may see it. A reader who neither got

@@ -26,6 +26,24 @@ func (k *desk) Answer(ctx context.Context, a Answer) (Outcome, error) {
 	return k.h.answer(ctx, a)
 }
 
+func (k *desk) Direct(ctx context.Context, x Direction) (DirectOutcome, error) {
+	x.Receipt.Channel = k.channel
+	return k.h.direct(ctx, x)
+}
+
+func (k *desk) DirectableAgents(person string) []string {
+	return k.Directory().DirectableAgents(person)
+}
+
+func (k *desk) Sent(ctx context.Context, person string, q SentQuery) ([]Sent, error) {
+	q.Person = person
+	return k.h.sent(ctx, q)
+}
+
+func (k *desk) LastSeen(ctx context.Context, agentID string) (time.Time, error) {
+	return k.h.LastSeen(ctx, agentID)
+}
+
 func (k *desk) Signal(ctx context.Context, s Signal) error {
 	s.Receipt.Channel = k.channel
 	return k.h.signal(ctx, s)

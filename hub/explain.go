@@ -83,7 +83,7 @@ func (h *Hub) Explain(agent *Agent, raw []byte) (*Explanation, error) {
 	if err := d.checkSize(raw); err != nil {
 		return nil, err
 	}
-	m, err := d.read(agent, raw, now())
+	m, err := h.read(d, agent, raw, now())
 	if err != nil {
 		return nil, err
 	}

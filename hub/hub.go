@@ -43,6 +43,7 @@ type Observer interface {
 	Resolved(t ma2h.Type, resolution ma2h.Status, via string)
 	Attempted(lane, code string, took time.Duration)
 	Answered(via string, k OutcomeKind)
+	Directed(via string, k OutcomeKind)
 	Unreachable()
 }
 
@@ -57,6 +58,8 @@ type Hub struct {
 	observer Observer
 	link     func(person, messageID string, expires time.Time) string
 	quota    quota
+	polls    polls
+	presence presence
 
 	dir      atomic.Pointer[Directory]
 	channels atomic.Pointer[map[string]Channel]
@@ -112,7 +115,7 @@ func (h *Hub) decide(ctx context.Context, op, id string, f func(*Snapshot) (*Cha
 		if err != nil || c == nil {
 			return err
 		}
-		err = h.apply(ctx, c)
+		err = h.applyAnswer(ctx, s, was, c)
 		if errors.Is(err, ErrStale) {
 			continue
 		}
@@ -123,6 +126,19 @@ func (h *Hub) decide(ctx context.Context, op, id string, f func(*Snapshot) (*Cha
 		return nil
 	}
 	return &Error{Code: ma2h.CodeUnavailable, Op: op, Msg: "the message is changing too fast; try again"}
+}
+
+// applyAnswer is apply that, where the change ends a message that its agent waits
+// for, records the delivery along with it.
+func (h *Hub) applyAnswer(ctx context.Context, s *Snapshot, was ma2h.Status, c *Change) error {
+	m := s.Message
+	if was == ma2h.Open && tracked(m) && h.polls.claim(m.ID) {
+		defer h.polls.release(m.ID)
+		if err := h.stamp(s, c); err != nil {
+			return err
+		}
+	}
+	return h.apply(ctx, c)
 }
 
 // apply hands a change to the store and waits for what became of it, also when
@@ -199,4 +215,5 @@ func (nobody) Submitted(ma2h.Type)                     {}
 func (nobody) Resolved(ma2h.Type, ma2h.Status, string) {}
 func (nobody) Attempted(string, string, time.Duration) {}
 func (nobody) Answered(string, OutcomeKind)            {}
+func (nobody) Directed(string, OutcomeKind)            {}
 func (nobody) Unreachable()                            {}

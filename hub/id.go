@@ -17,6 +17,11 @@ func NewMessageID(at time.Time) string {
 	return messagePrefix + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
 }
 
+// newDirectiveID mints "dir_" and a ULID (spec §8.7.1).
+func newDirectiveID(at time.Time) string {
+	return "dir_" + ulid.MustNew(ulid.Timestamp(at), rand.Reader).String()
+}
+
 // newResolutionID mints "res_" and 130 random bits (spec §6: opaque, random).
 func newResolutionID() string { return "res_" + rand.Text() }
 

@@ -28,6 +28,8 @@ type Message struct {
 	Response     []byte // the Response as every read and push sends it
 	ResolvedVia  string // channel of the answer; "api", "admin" or "clock" otherwise
 
+	Track Track // how far the Response has come on its way back
+
 	// Checklist is the progress that people have ticked on an open task.
 	Checklist []ma2h.ChecklistItem
 

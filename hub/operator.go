@@ -100,6 +100,9 @@ func (h *Hub) Retry(ctx context.Context, operator, id string, seq int) (*Deliver
 		out = d
 		return c, err
 	})
+	if err == nil {
+		h.outbox.Due(out.Lane, out.Due)
+	}
 	return out, operatorError(id, err)
 }
 

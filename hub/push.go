@@ -20,6 +20,12 @@ type Pusher interface {
 	Push(ctx context.Context, p Push) error
 }
 
+// URLChecker is a [Pusher] that can say beforehand what is wrong with a URL. The
+// error's text goes on from the name of the field.
+type URLChecker interface {
+	CheckURL(raw string) error
+}
+
 // Push is one attempt at delivering a Response.
 type Push struct {
 	MessageID  string
@@ -60,6 +66,12 @@ type CallbackHost struct {
 
 // SignEd25519 in place of the name of a secret: the hub's own key signs.
 const SignEd25519 = "ed25519"
+
+// PushLanes begins the names of the lanes of pushes; each host has one.
+const PushLanes = LaneCallback + ":"
+
+// PushConcurrency is how many pushes go to one host at a time.
+const PushConcurrency = 4
 
 // covers reports whether a URL leads to the host.
 func (c *CallbackHost) covers(u *url.URL) bool {
@@ -154,6 +166,20 @@ func (d *Directory) pushOf(a *Agent, e *ma2h.Envelope) (*Push, error) {
 	}
 	p.Algorithm = ma2h.AlgEd25519
 	return p, nil
+}
+
+// read is [Directory.read], with what whoever pushes says of the URL.
+func (h *Hub) read(d *Directory, agent *Agent, raw []byte, at time.Time) (*Message, error) {
+	m, err := d.read(agent, raw, at)
+	if err != nil || !wantsPush(m.Envelope) {
+		return m, err
+	}
+	if c, ok := h.pusher.(URLChecker); ok {
+		if err := c.CheckURL(callbackOf(m.Envelope).URL); err != nil {
+			return nil, refuse(ma2h.CodeInvalidField, callbackField(m.Envelope)+".url", "%v", err)
+		}
+	}
+	return m, nil
 }
 
 // pushHost finds the host that a callback may go to.
@@ -269,4 +295,16 @@ func endedPush(ctx context.Context, d *Delivery, err error) attempt {
 		a.state, a.msg = Dead, a.msg+" (pushed for "+MaxPushDuration.String()+")"
 	}
 	return a
+}
+
+// recordPush writes down a push that arrived. The receiver's 2xx is how the
+// agent got its answer, unless it has read it before (spec §14.2).
+func (h *Hub) recordPush(s *Snapshot, c *Change, d *Delivery) error {
+	content := map[string]any{"via": "push", "target": d.Target.String(), "attempt": d.Attempts}
+	if s.Message.Track.State != TrackNone {
+		return s.Message.record(c, "pushed", content)
+	}
+	t := s.Message.Track
+	t.State, t.DeliveredAt = TrackDelivered, c.At
+	return h.advance(s, c, t, "delivered_to_agent", content)
 }

@@ -222,6 +222,18 @@ func (d *Directory) audience(e *ma2h.Envelope, p *Plan) []string {
 	return ids
 }
 
+// agentResolvers lists the other agents of the directory that may resolve a
+// message, as actors.
+func (d *Directory) agentResolvers(m *Message) []string {
+	var actors []string
+	for _, a := range allowedResolvers(m.Envelope) {
+		if d.isAgent(a) && a != "agent:"+m.AgentID && !slices.Contains(actors, a) {
+			actors = append(actors, a)
+		}
+	}
+	return actors
+}
+
 // inAudience reports whether a person may look at a message at all.
 func (d *Directory) inAudience(m *Message, person string) bool {
 	return slices.Contains(d.audience(m.Envelope, &m.Plan), person)

@@ -26,6 +26,7 @@ func (d *Directory) card(m *Message, reader *Person, v View) *Card {
 		c.CanAnswer, c.CanDecline = false, false
 	}
 	c.MayAnswer = reader != nil && m.Status == ma2h.Open && d.mayResolve(e, &m.Plan, reader.Actor())
+	c.MayDirect = reader != nil && d.mayDirect(m.AgentID, reader.ID)
 	if e.Request != nil {
 		c.Mode = e.Request.Mode
 		c.CanAnswer = allowed(e.Request.Permissions, (*ma2h.Permissions).Respond)
@@ -33,11 +34,14 @@ func (d *Directory) card(m *Message, reader *Person, v View) *Card {
 	}
 	if e.Sensitive && v == Export {
 		c.Hidden, c.PageOnly = true, true
-		c.Masked = r.masked
 		if m.Response != nil {
 			c.Decision = d.decision(m)
 			c.Decision.hide()
+			if c.Track = r.track(m); c.Track != nil {
+				c.Track.AckNote = ""
+			}
 		}
+		c.Masked = r.masked
 		return c
 	}
 	c.Body = r.text(e.Body)
@@ -62,6 +66,7 @@ func (d *Directory) card(m *Message, reader *Person, v View) *Card {
 	}
 	if m.Response != nil {
 		c.Decision = d.decision(m)
+		c.Track = r.track(m)
 	}
 	c.Masked = r.masked
 	return c

@@ -46,7 +46,7 @@ func (h *Hub) Submit(ctx context.Context, agent *Agent, raw []byte) (*Submitted,
 // submitNew stores a message that was not sent before.
 func (h *Hub) submitNew(ctx context.Context, d *Directory, agent *Agent, raw []byte) (*Submitted, error) {
 	at := now()
-	m, err := d.read(agent, raw, at)
+	m, err := h.read(d, agent, raw, at)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (d *Directory) read(agent *Agent, raw []byte, at time.Time) (*Message, erro
 // insertion is the change that stores a new message with everything that is to
 // be done about it.
 func (d *Directory) insertion(m *Message, at time.Time) (*Change, error) {
-	c := &Change{MessageID: m.ID, At: at, Insert: m, Audience: d.audience(m.Envelope, &m.Plan)}
+	c := &Change{MessageID: m.ID, At: at, Insert: m, Audience: append(d.audience(m.Envelope, &m.Plan), d.agentResolvers(m)...)}
 	for _, t := range m.Plan.Targets {
 		c.Deliveries = append(c.Deliveries, m.newDelivery(KindPost, t.Target, t.Entry, at, at.Add(t.After)))
 	}
@@ -171,7 +171,7 @@ func (m *Message) newDelivery(k Kind, t Target, entry int, at, due time.Time) De
 	case KindExpire:
 		lane = LaneClock
 	case KindCallback:
-		lane = LaneCallback + ":" + t.Place
+		lane = PushLanes + t.Place
 	}
 	d := Delivery{
 		MessageID: m.ID, Seq: m.NextDelivery, Kind: k, Lane: lane, Target: t, Entry: entry, Posting: -1,

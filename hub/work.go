@@ -263,6 +263,8 @@ func (h *Hub) recordAttempt(ctx context.Context, d *Delivery, a attempt) error {
 			err = h.expire(h.Directory(), s, c)
 		case a.posted != nil:
 			err = h.recordPosting(s, c, d, a.posted)
+		case a.pushed:
+			err = h.recordPush(s, c, d)
 		case a.state == Dead:
 			unreached, err = recordDead(s, c, d, a)
 		}

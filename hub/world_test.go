@@ -65,6 +65,11 @@ func directory() *hub.Directory {
 
 func newWorld(t testing.TB, change func(*hub.Directory)) *world {
 	t.Helper()
+	return newWorldWith(t, change, nil)
+}
+
+func newWorldWith(t testing.TB, change func(*hub.Directory), options func(*hub.Options)) *world {
+	t.Helper()
 	d := directory()
 	if change != nil {
 		change(d)
@@ -73,8 +78,18 @@ func newWorld(t testing.TB, change func(*hub.Directory)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	box := outbox.New(s, outbox.Options{Lanes: []outbox.Lane{{Name: "web"}, {Name: "chat"}, {Name: hub.LaneClock}}})
-	h := hub.New(hub.Options{Store: s, Notifier: waiter.New(), Outbox: box, Keys: hub.KeyRing{make([]byte, 32)}}, d)
+	box := outbox.New(s, outbox.Options{
+		Lanes: []outbox.Lane{{Name: "web"}, {Name: "chat"}, {Name: hub.LaneClock}},
+		Families: []outbox.Family{{
+			Prefix: hub.PushLanes, Concurrency: hub.PushConcurrency,
+			Pending: func(ctx context.Context) ([]string, error) { return s.Lanes(ctx, hub.PushLanes) },
+		}},
+	})
+	o := hub.Options{Store: s, Notifier: waiter.New(), Outbox: box, Keys: hub.KeyRing{make([]byte, 32)}}
+	if options != nil {
+		options(&o)
+	}
+	h := hub.New(o, d)
 	w := &world{t: t, h: h, s: s, chat: &chat{}}
 	h.SetChannels(map[string]hub.Channel{"web": web{}, "chat": w.chat})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -110,7 +125,13 @@ type chat struct {
 	posts  []string
 	fail   func(hub.PostRequest) error
 	gate   chan struct{} // when set, Post waits for it
+	// updating, when set, makes Update say that it begins and wait for leave.
+	updating chan chan struct{}
+	updates  int
+	silent   bool // the copies don't show the track
 }
+
+func (c *chat) ShowsTrack() bool { return !c.silent }
 
 func (c *chat) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, error) {
 	if c.gate != nil {
@@ -136,15 +157,25 @@ func (c *chat) Post(ctx context.Context, r hub.PostRequest) (hub.Posted, error) 
 }
 
 func (c *chat) Update(_ context.Context, r hub.UpdateRequest) error {
+	if c.updating != nil {
+		leave := make(chan struct{})
+		c.updating <- leave
+		<-leave
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.updates++
 	c.copies[r.Posting.Ref] = copyOf(r.Card)
 	return nil
 }
 
 func copyOf(c *hub.Card) string {
 	if d := c.Decision; d != nil {
-		return fmt.Sprintf("%s: %s by %s via %s %q", d.Resolution, d.Choice, d.ActorName, d.Via, d.Comment)
+		s := fmt.Sprintf("%s: %s by %s via %s %q", d.Resolution, d.Choice, d.ActorName, d.Via, d.Comment)
+		if c.Track != nil && c.Track.State != hub.TrackNone {
+			s = fmt.Sprintf("%s [%s %s]", s, c.Track.State, c.Track.AckNote)
+		}
+		return s
 	}
 	return string(c.Status) + ": " + c.Title
 }

@@ -92,6 +92,20 @@ func (d *Desk) Answer(ctx context.Context, a hub.Answer) (hub.Outcome, error) {
 	return o, nil
 }
 
+// Direct implements hub.Desk: nobody may write to any agent.
+func (d *Desk) Direct(_ context.Context, x hub.Direction) (hub.DirectOutcome, error) {
+	return hub.DirectOutcome{Kind: hub.Refused, Reason: hub.ReasonNotAllowed, AgentID: x.AgentID}, nil
+}
+
+// DirectableAgents are none.
+func (d *Desk) DirectableAgents(string) []string { return nil }
+
+// Sent is nothing.
+func (d *Desk) Sent(context.Context, string, hub.SentQuery) ([]hub.Sent, error) { return nil, nil }
+
+// LastSeen implements hub.Desk; no agent was ever there.
+func (d *Desk) LastSeen(context.Context, string) (time.Time, error) { return time.Time{}, nil }
+
 // Signal implements hub.Desk.
 func (d *Desk) Signal(_ context.Context, s hub.Signal) error {
 	d.mu.Lock()

@@ -27,6 +27,7 @@ import (
 	"beckon/hub/ma2h"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -45,6 +46,10 @@ type Agents interface {
 	Body(ctx context.Context, m *hub.Message, extra bool) ([]byte, error)
 	Resolve(ctx context.Context, agent *hub.Agent, id string, raw []byte) (ma2h.Resolved, error)
 	Cancel(ctx context.Context, agent *hub.Agent, id string) (ma2h.Resolved, error)
+	Ack(ctx context.Context, agent *hub.Agent, id string, raw []byte) (*ma2h.Ack, error)
+	Inbox(ctx context.Context, agent *hub.Agent, limit int, wait time.Duration) ([]hub.InboxEntry, error)
+	InboxAck(ctx context.Context, agent *hub.Agent, raw []byte) (int, error)
+	Presence(ctx context.Context, agentID string) (ma2h.Presence, error)
 	List(ctx context.Context, q hub.ListQuery) ([]*hub.Message, error)
 }
 
@@ -76,6 +81,9 @@ type Options struct {
 	// Stats counts what the store holds, for GET /admin/v1/stats: Open, Lanes and
 	// Unsealed. The API fills in the rest.
 	Stats func(ctx context.Context) (*admin.Stats, error)
+	// JWKS are the public halves of the keys that the hub itself signs pushes with,
+	// as a JWK set (RFC 7517); nil for none.
+	JWKS jsontext.Value
 	// Version is the build's, for GET /admin/v1/stats.
 	Version string
 	// Pages are the channels' own routes by [http.ServeMux] pattern. They do
@@ -146,6 +154,11 @@ func (a *API) routes() {
 	a.on(http.MethodGet, "/v1/messages/{id}", a.agent(a.read))
 	a.on(http.MethodPost, "/v1/messages/{id}/cancel", a.agent(a.cancel))
 	a.on(http.MethodPost, "/v1/messages/{id}/resolve", a.agent(a.resolve))
+	a.on(http.MethodPost, "/v1/messages/{id}/ack", a.agent(a.ack))
+
+	a.on(http.MethodGet, "/v1/inbox", a.agent(a.inbox))
+	a.on(http.MethodPost, "/v1/inbox/ack", a.agent(a.inboxAck))
+	a.on(http.MethodGet, "/v1/agents/*", a.presence)
 
 	a.on(http.MethodGet, "/admin/v1/messages", a.operator(a.adminList))
 	a.on(http.MethodGet, "/admin/v1/messages/{id}", a.operator(a.adminRead))
@@ -196,10 +209,7 @@ func (a *API) fallback(w http.ResponseWriter, r *http.Request) {
 		a.pages.ServeHTTP(x, r) // not the handler itself: this sets the path values
 		return
 	}
-	a.refuse(x, r, &hub.Error{
-		Code: ma2h.CodeNotFound,
-		Msg:  "there is nothing at this path; GET /openapi.yaml lists what there is",
-	})
+	a.refuse(x, r, nothingHere())
 }
 
 // ours reports whether a path is the API's, so that a program gets JSON there

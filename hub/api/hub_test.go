@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,6 +22,11 @@ func TestDiscovery(t *testing.T) {
 	want := map[string]any{
 		"ma2h_version": "0.5", "max_body_bytes": 65536.0, "max_part_bytes": 65536.0, "max_context_parts": 32.0,
 		"max_envelope_bytes": 262144.0, "idempotency_key_ttl_seconds": 86400.0, "retention_days": 30.0,
+		"inbound.enabled": true, "inbound.poll_url": "https://beckon.example.com/v1/inbox",
+		"inbound.ack_url": "https://beckon.example.com/v1/inbox/ack", "inbound.max_batch": 32.0,
+		"inbound.visibility_timeout_seconds": 60.0, "inbound.retention_days": 30.0, "inbound.webhook_supported": false,
+		"ack.enabled": true, "ack.signature_algs": nil, "presence.enabled": true, "presence.freshness_seconds": 90.0,
+		"max_note_characters":   2000.0,
 		"replay_window_seconds": 300.0, "rate_limit.requests_per_minute": 600.0, "rate_limit.inbox_depth": 1000.0,
 	}
 	for path, v := range want {
@@ -29,11 +35,15 @@ func TestDiscovery(t *testing.T) {
 		}
 	}
 	for _, off := range []string{
-		"inbound", "sessions", "inter_agent", "ack", "presence", "callback_auth_schemes", "signature_algs",
+		"sessions", "inter_agent", "callback_auth_schemes", "signature_algs", "callbacks", "jwks",
+		"inbound.session_param", "inbound.stream_url",
 	} {
 		if r.field(off) != nil {
 			t.Errorf("%s is announced but does not exist", off)
 		}
+	}
+	if algs := fmt.Sprint(r.field("inbound.signature_algs")); algs != "[hmac-sha256]" {
+		t.Errorf("directives are signed by %s", algs)
 	}
 	validShared(t, sharedSchema(t, "capability.schema.json"), r.body)
 }

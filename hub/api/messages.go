@@ -16,6 +16,7 @@ const (
 	defaultLimit = 50
 	maxLimit     = 200
 	maxPageBytes = 2 << 20 // of messages
+	maxAckBody   = 64 << 10
 )
 
 // What goes into Beckon-Warning headers at most.
@@ -50,6 +51,9 @@ func (a *API) read(x *exchange, r *http.Request, agent *hub.Agent) error {
 	q := newQuery(r)
 	wait := time.Duration(q.number("wait", 0, 0, maxWait)) * time.Second
 	since := q.instant("since")
+	if now := time.Now(); since.After(now) {
+		since = now // of a clock that is ahead: what is still to come is news all the same
+	}
 	extra := q.v.Get("include") == "beckon"
 	if q.err != nil {
 		return q.err
@@ -58,6 +62,9 @@ func (a *API) read(x *exchange, r *http.Request, agent *hub.Agent) error {
 	m, err := a.current(x, r, agent, id, wait)
 	if err != nil {
 		return hideNotFound(err)
+	}
+	if err := r.Context().Err(); err != nil {
+		return err // nobody is there to get the answer, so it is not delivered
 	}
 	if !since.IsZero() && !changedAt(m).After(since) {
 		x.WriteHeader(http.StatusNotModified)
@@ -189,6 +196,23 @@ func (a *API) cancel(x *exchange, r *http.Request, agent *hub.Agent) error {
 	}
 	// The answer to a cancel is id and status, nothing else (spec §8.4).
 	return writeJSON(x, http.StatusOK, ma2h.Resolved{ID: res.ID, Status: res.Status})
+}
+
+// ack is POST /v1/messages/{id}/ack (spec §14.3). A body may be left out.
+func (a *API) ack(x *exchange, r *http.Request, agent *hub.Agent) error {
+	raw, err := a.readJSON(x, r, "acknowledgement", maxAckBody)
+	if err != nil {
+		return err
+	}
+	id, err := messageID(r)
+	if err != nil {
+		return err
+	}
+	ack, err := a.o.Hub.Ack(r.Context(), agent, id, raw)
+	if err != nil {
+		return hideNotFound(err)
+	}
+	return writeJSON(x, http.StatusOK, ack)
 }
 
 // resolve is POST /v1/messages/{id}/resolve (spec §8.8).

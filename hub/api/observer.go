@@ -14,6 +14,7 @@ type observer struct {
 	submits     *prometheus.CounterVec
 	resolutions *prometheus.CounterVec
 	answers     *prometheus.CounterVec
+	directives  *prometheus.CounterVec
 	attempts    *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec
 	unreachable prometheus.Counter
@@ -33,6 +34,9 @@ func NewObserver(r *prometheus.Registry) hub.Observer {
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "beckon_answers_total", Help: "What people and agents answered, by channel and outcome.",
 		}, []string{"via", "outcome"}),
+		directives: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "beckon_directives_total", Help: "What people wrote to agents, by channel and outcome.",
+		}, []string{"via", "outcome"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "beckon_attempts_total", Help: "Tries at deliveries, by lane and how they ended.",
 		}, []string{"lane", "code"}),
@@ -44,7 +48,7 @@ func NewObserver(r *prometheus.Registry) hub.Observer {
 			Name: "beckon_unreachable_total", Help: "Messages for which no target was left to try.",
 		}),
 	}
-	r.MustRegister(o.submits, o.resolutions, o.answers, o.attempts, o.seconds, o.unreachable)
+	r.MustRegister(o.submits, o.resolutions, o.answers, o.directives, o.attempts, o.seconds, o.unreachable)
 	return o
 }
 
@@ -56,6 +60,10 @@ func (o *observer) Resolved(t ma2h.Type, resolution ma2h.Status, via string) {
 
 func (o *observer) Answered(via string, k hub.OutcomeKind) {
 	o.answers.WithLabelValues(via, string(k)).Inc()
+}
+
+func (o *observer) Directed(via string, k hub.OutcomeKind) {
+	o.directives.WithLabelValues(via, string(k)).Inc()
 }
 
 func (o *observer) Attempted(lane, code string, took time.Duration) {

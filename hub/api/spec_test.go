@@ -165,7 +165,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	w := newWorld(t, nil)
 	routed := map[string]bool{}
 	err := chi.Walk(w.api.Routes(), func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		routed[method+" "+route] = true
+		routed[method+" "+strings.Replace(route, "/v1/agents/*", "/v1/agents/{id}/presence", 1)] = true // see presenceSuffix
 		return nil
 	})
 	if err != nil {

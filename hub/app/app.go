@@ -30,6 +30,7 @@ import (
 	"beckon/config"
 	"beckon/hub"
 	"beckon/hub/api"
+	"beckon/hub/callback"
 	"beckon/hub/outbox"
 	"beckon/hub/store"
 	"beckon/hub/waiter"
@@ -105,9 +106,14 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 	if a.store, err = store.Open(ctx, cfg.Store, store.Options{Log: a.log, Synchronous: o.Synchronous}); err != nil {
 		return nil, err
 	}
-	a.box = outbox.New(a.store, outbox.Options{Log: a.log, Lanes: lanes()})
+	a.box = outbox.New(a.store, outbox.Options{Log: a.log, Lanes: lanes(), Families: families(a.store)})
+	keys, err := callback.SigningKeys(a.keys.Derive(callback.KeyPurpose))
+	if err != nil {
+		return nil, err
+	}
 	a.hub = hub.New(hub.Options{
-		Store: a.store, Notifier: waiter.New(), Outbox: a.box, Keys: a.keys, Log: a.log, Observer: api.NewObserver(a.registry),
+		Pusher: callback.New(callback.Options{AllowLoopback: cfg.Callbacks.AllowLoopback, Keys: keys}),
+		Store:  a.store, Notifier: waiter.New(), Outbox: a.box, Keys: a.keys, Log: a.log, Observer: api.NewObserver(a.registry),
 		Link: func(person, messageID string, expires time.Time) string {
 			return web.Link(LinkKeys(a.keys), a.publicURL, person, messageID, expires)
 		},
@@ -121,7 +127,7 @@ func New(ctx context.Context, cfg *config.Config, o Options) (_ *App, err error)
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		&stateCollector{store: a.store, box: a.box, runners: func() []*runner { return a.runners }, timeout: 5 * time.Second},
 	)
-	a.serve(cfg, o.Version)
+	a.serve(cfg, o.Version, callback.JWKS(keys))
 	return a, nil
 }
 
@@ -177,6 +183,14 @@ func lanes() []outbox.Lane {
 	return l
 }
 
+// families gives each host that is called back a queue of its own.
+func families(s *store.Store) []outbox.Family {
+	return []outbox.Family{{
+		Prefix: hub.PushLanes, Concurrency: hub.PushConcurrency,
+		Pending: func(ctx context.Context) ([]string, error) { return s.Lanes(ctx, hub.PushLanes) },
+	}}
+}
+
 // buildChannels makes every channel that the config mentions or that is there
 // anyway, and gathers what they say about their sections.
 func buildChannels(cfg *config.Config, h *hub.Hub) (map[string]hub.Channel, error) {
@@ -194,7 +208,7 @@ func buildChannels(cfg *config.Config, h *hub.Hub) (map[string]hub.Channel, erro
 }
 
 // serve builds the HTTP side over the channels' pages.
-func (a *App) serve(cfg *config.Config, version string) {
+func (a *App) serve(cfg *config.Config, version string, jwks []byte) {
 	pages := map[string]http.Handler{}
 	for _, name := range slices.Sorted(maps.Keys(a.channels)) {
 		if p, ok := a.channels[name].(hub.HTTPHandler); ok {
@@ -212,7 +226,7 @@ func (a *App) serve(cfg *config.Config, version string) {
 	}
 	handler := api.New(api.Options{
 		Hub: a.hub, Log: a.log, Registry: a.registry, Ready: a.store.Ping, Health: a.health, Stats: a.stats,
-		Version: version, Pages: pages, TrustedProxies: cfg.TrustedProxies,
+		Version: version, JWKS: jwks, Pages: pages, TrustedProxies: cfg.TrustedProxies,
 	})
 	a.server = api.Server(handler, a.log, handler.Drain)
 	if a.cert != nil {

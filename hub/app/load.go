@@ -57,6 +57,34 @@ func (nowhere) Snapshot(context.Context, string) (*hub.Snapshot, error) { return
 
 func (nowhere) Message(context.Context, string) (*hub.Message, error) { return nil, errNowhere }
 
+func (nowhere) Own(context.Context, string, string) (*hub.Message, error) { return nil, errNowhere }
+
+func (nowhere) Unseen(context.Context, time.Time, int) ([]string, error) { return nil, errNowhere }
+
+func (nowhere) Directive(context.Context, string, string) (*hub.Directive, error) {
+	return nil, errNowhere
+}
+
+func (nowhere) ListDirectives(context.Context, hub.SentQuery) ([]hub.Directive, error) {
+	return nil, errNowhere
+}
+
+func (nowhere) WaitingDirectives(context.Context, string, time.Time, int) (int, error) {
+	return 0, errNowhere
+}
+
+func (nowhere) NextDirective(context.Context, string, time.Time) (time.Time, bool, error) {
+	return time.Time{}, false, errNowhere
+}
+
+func (nowhere) TakeDirectives(context.Context, string, time.Time, time.Time, int) ([]hub.Directive, error) {
+	return nil, errNowhere
+}
+
+func (nowhere) PutSeen(context.Context, string, time.Time) error { return errNowhere }
+
+func (nowhere) Seen(context.Context, string) (time.Time, error) { return time.Time{}, errNowhere }
+
 func (nowhere) FindKey(context.Context, string, string) (string, error) { return "", errNowhere }
 
 func (nowhere) FindAlias(context.Context, string, string) (string, error) { return "", errNowhere }

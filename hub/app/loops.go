@@ -51,6 +51,9 @@ func (a *App) housekeeping(ctx context.Context) {
 			}
 		case <-purge.C:
 			retention := a.hub.Directory().Retention
+			a.drain(ctx, "say which answers nobody picked up", func() (int, error) {
+				return a.hub.ExpireTracks(ctx, batch)
+			})
 			a.drain(ctx, "remove old messages", func() (int, error) {
 				return a.store.Purge(ctx, time.Now(), retention, batch)
 			})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"beckon/hub"
@@ -18,8 +19,9 @@ type rows struct {
 	claims   int   // calls of Claim
 	nextDues int   // calls of NextDue
 	recovers int
-	byID     map[string]*hub.Delivery // a message has one delivery here
-	attempts map[string][]time.Time   // when a message's attempts were claimed
+	idle     atomic.Pointer[func(lane string)] // called when NextDue has found nothing, before it says so
+	byID     map[string]*hub.Delivery          // a message has one delivery here
+	attempts map[string][]time.Time            // when a message's attempts were claimed
 }
 
 func newRows() *rows {
@@ -74,6 +76,11 @@ func (r *rows) Claim(_ context.Context, lane string, now time.Time, lease time.D
 }
 
 func (r *rows) NextDue(_ context.Context, lane string) (next time.Time, ok bool, err error) {
+	defer func() {
+		if f := r.idle.Load(); !ok && f != nil {
+			(*f)(lane)
+		}
+	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.nextDues++

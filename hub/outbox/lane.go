@@ -32,8 +32,13 @@ type lane struct {
 	working sync.WaitGroup // deliveries that run
 	signal  chan struct{}  // next has become earlier
 
+	// retire asks whether a lane that has nothing left may end; nil: it never does.
+	retire func(*lane) bool
+
 	mu      sync.Mutex
 	next    time.Time // when the loop means to look again; zero while it looks
+	empty   bool      // the last look found nothing to be done, now or later
+	news    bool      // Due has said something since that look began
 	alive   time.Time
 	failing bool
 	running int
@@ -56,6 +61,7 @@ func newLane(c Lane, s Store, opt *Options) *lane {
 // wake makes the lane look at its deliveries by then.
 func (l *lane) wake(at time.Time) {
 	l.mu.Lock()
+	l.news = true
 	earlier := l.next.IsZero() || at.Before(l.next)
 	if earlier {
 		l.next = at
@@ -87,7 +93,7 @@ func (l *lane) run(ctx, work context.Context, w Worker) {
 			t.over()
 		default:
 			t.over()
-			if !l.sleep(ctx) {
+			if l.retire != nil && l.retire(l) || !l.sleep(ctx) {
 				return
 			}
 		}
@@ -102,7 +108,7 @@ func (l *lane) look(ctx, work context.Context, w Worker) (more bool, err error) 
 		return false, nil // ctx has ended
 	}
 	l.mu.Lock()
-	l.next = time.Time{} // what Due says from now on is news
+	l.next, l.news = time.Time{}, false // what Due says from now on is news
 	l.mu.Unlock()
 
 	// A claim that is committed but not returned would wait for its lease, so
@@ -128,6 +134,9 @@ func (l *lane) look(ctx, work context.Context, w Worker) (more bool, err error) 
 		return false, fmt.Errorf("read when the next delivery is due: %w", err)
 	}
 	l.plan(next, ok, len(claimed) > 0)
+	l.mu.Lock()
+	l.empty = !ok
+	l.mu.Unlock()
 	return false, nil
 }
 

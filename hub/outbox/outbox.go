@@ -5,7 +5,9 @@
 // lane has free slots for, runs each delivery in a goroutine of its own, and
 // then sleeps until the next one is due or [Outbox.Due] names an earlier time.
 // Nothing polls but for one safety look a minute. Lanes share nothing, so one
-// that hangs slows no other.
+// that hangs slows no other. Lanes that nobody can name beforehand, such as one
+// for each host that is called back, come and go with their deliveries: see
+// [Family].
 //
 // A claim is a lease, and the store writes the attempt with it, before anything
 // is dialled. Whoever does the work records how it ended. When that record is
@@ -62,14 +64,25 @@ type Lane struct {
 	Concurrency int // deliveries at a time; 0: [DefaultConcurrency]
 }
 
+// Family is a set of lanes that come and go: each begins with Prefix, starts when
+// something is due in it and ends when nothing is left.
+type Family struct {
+	Prefix      string
+	Concurrency int // of each lane; 0: [DefaultConcurrency]
+	// Pending lists the lanes that have deliveries to be done, at the start and
+	// once a minute.
+	Pending func(context.Context) ([]string, error)
+}
+
 // DefaultConcurrency is how many deliveries of a lane run at a time where the
 // lane says nothing.
 const DefaultConcurrency = 8
 
 // Options are what an Outbox is built from. Zero fields take the default.
 type Options struct {
-	Log   *slog.Logger
-	Lanes []Lane
+	Log      *slog.Logger
+	Lanes    []Lane
+	Families []Family
 	// Lease is how long a claim lasts: how long a delivery waits whose end
 	// nobody recorded. Default 60 s.
 	Lease time.Duration
@@ -116,24 +129,29 @@ func (o *Options) defaults() {
 type Outbox struct {
 	opt   Options
 	store Store
-	lanes map[string]*lane
+	fixed map[string]*lane
 	order []*lane // as in Options
 
 	mu      sync.Mutex
-	unknown map[string]bool // lanes that Due has complained about
+	grown   map[string]*lane // of families
+	start   func(*lane)      // runs a lane; nil unless Run runs
+	unknown map[string]bool  // lanes that Due has complained about
 }
 
 // New returns an outbox that Run starts. Two lanes of one name are one, with
 // the concurrency of the first.
 func New(s Store, o Options) *Outbox {
 	o.defaults()
-	out := &Outbox{opt: o, store: s, lanes: make(map[string]*lane), unknown: make(map[string]bool)}
+	out := &Outbox{
+		opt: o, store: s,
+		fixed: make(map[string]*lane), grown: make(map[string]*lane), unknown: make(map[string]bool),
+	}
 	for _, c := range o.Lanes {
-		if out.lanes[c.Name] != nil {
+		if out.fixed[c.Name] != nil {
 			continue
 		}
 		l := newLane(c, s, &out.opt)
-		out.lanes[c.Name] = l
+		out.fixed[c.Name] = l
 		out.order = append(out.order, l)
 	}
 	return out
@@ -143,15 +161,20 @@ func New(s Store, o Options) *Outbox {
 const maxUnknown = 100
 
 // Due says that the lane has something due at a time; call it after commit. It
-// is cheap, never blocks and may come before Run. For a lane that does not
-// exist it logs once and does nothing: the rows wait in the store for a process
-// that has the lane.
+// is cheap, never blocks and may come before Run. A lane of a family starts with
+// it. For a lane that does not exist it logs once and does nothing: the rows
+// wait in the store for a process that has the lane.
 func (o *Outbox) Due(name string, at time.Time) {
-	if l := o.lanes[name]; l != nil {
+	if l := o.fixed[name]; l != nil {
 		l.wake(at)
 		return
 	}
 	o.mu.Lock()
+	if l := o.grow(name); l != nil {
+		l.wake(at) // under the mutex, so that the lane can't end meanwhile
+		o.mu.Unlock()
+		return
+	}
 	first := !o.unknown[name] && len(o.unknown) < maxUnknown
 	if first {
 		o.unknown[name] = true
@@ -174,15 +197,19 @@ func (o *Outbox) Run(ctx context.Context, w Worker) error {
 	defer cancel(ErrShutdown)
 
 	var wg sync.WaitGroup
-	for _, l := range o.order {
-		wg.Go(func() { l.run(ctx, work, w) })
+	start := func(l *lane) {
+		wg.Go(func() {
+			l.run(ctx, work, w)
+			l.working.Wait()
+		})
 	}
+	for _, l := range o.order {
+		start(l)
+	}
+	wg.Go(func() { o.tend(ctx, start) })
 	returned := make(chan struct{})
 	go func() { // ends with the lanes; Run waits for it, if only for so long
 		wg.Wait()
-		for _, l := range o.order {
-			l.working.Wait()
-		}
 		close(returned)
 	}()
 
@@ -195,7 +222,7 @@ func (o *Outbox) Run(ctx context.Context, w Worker) error {
 		return nil
 	}
 	n := 0
-	for _, l := range o.order {
+	for _, l := range o.all() {
 		n += l.inFlight()
 	}
 	return fmt.Errorf("stop outbox: %d deliveries still run %s after they were cancelled", n, o.opt.Stop)
@@ -258,10 +285,12 @@ func (h LaneHealth) Age(now time.Time) time.Duration {
 	return max(0, now.Sub(h.Alive))
 }
 
-// Health says how each lane is, in the order of Options.Lanes.
+// Health says how each lane is, in the order of Options.Lanes, and then those of
+// families that are there now, by name.
 func (o *Outbox) Health() []LaneHealth {
-	out := make([]LaneHealth, 0, len(o.order))
-	for _, l := range o.order {
+	lanes := o.all()
+	out := make([]LaneHealth, 0, len(lanes))
+	for _, l := range lanes {
 		out = append(out, l.health())
 	}
 	return out

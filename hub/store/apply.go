@@ -66,7 +66,7 @@ func plan(c *hub.Change) ([]step, error) {
 	}
 	p := planner{c: c, steps: make([]step, 0, 6+len(c.Deliveries)+len(c.Events)+len(c.Audience)+len(c.Postings))}
 	for _, part := range []func() error{
-		p.seen, p.message, p.receipt, p.finish, p.postings, p.rearrange, p.deliveries, p.events, p.audience, p.cursors,
+		p.seen, p.message, p.receipt, p.finish, p.postings, p.rearrange, p.directives, p.deliveries, p.events, p.audience, p.cursors,
 	} {
 		if err := part(); err != nil {
 			return nil, err
@@ -188,8 +188,8 @@ func (p *planner) hasRows() bool {
 
 const sqlInsertMessage = `INSERT INTO message
 (id, agent_id, alias, key_hash, alias_hash, type, status, version, accepted_at, expires_at, resolved_at,
- resolution_id, resolved_via, head_seq, head_hash, sealed_seq, next_delivery, checklist, response, plan, raw)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, $16, $17, $18, $19, $20)
+ resolution_id, resolved_via, head_seq, head_hash, sealed_seq, next_delivery, checklist, response, plan, raw, minor)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, $16, $17, $18, $19, $20, $21)
 ON CONFLICT DO NOTHING`
 
 func (p *planner) insert(m *hub.Message) error {
@@ -210,7 +210,7 @@ func (p *planner) insert(m *hub.Message) error {
 	p.must(taken, sqlInsertMessage,
 		m.ID, m.AgentID, m.Alias, orNull(key), orNull(alias), string(m.Envelope.Type), string(m.Status), m.Version,
 		ms(m.AcceptedAt), ms(m.ExpiresAt), ms(resolved), m.ResolutionID, m.ResolvedVia, m.Head.Seq, m.Head.Hash[:],
-		m.NextDelivery, checklist, orNull(m.Response), string(plan), m.Raw)
+		m.NextDelivery, checklist, orNull(m.Response), string(plan), m.Raw, m.Envelope.Minor)
 	return nil
 }
 
@@ -245,6 +245,9 @@ WHERE id = $1 AND version = $2`
 
 const sqlTouch = `UPDATE message SET version = version + 1 WHERE id = $1 AND version = $2`
 
+const sqlTrack = `UPDATE message SET track = $2, delivered_at = $3, acked_at = $4, unseen_at = $5, ack_note = $6
+WHERE id = $1`
+
 const sqlCloseAudience = `UPDATE audience SET open = $2 WHERE message_id = $1 AND open <> $2`
 
 func (p *planner) patch(v *hub.Patch) error {
@@ -254,6 +257,9 @@ func (p *planner) patch(v *hub.Patch) error {
 	}
 	p.must(p.notSet, sqlPatch, p.c.MessageID, p.c.Expect, string(v.Status), ms(v.ResolvedAt), v.ResolutionID,
 		orNull(v.Response), v.ResolvedVia, checklist, v.Head.Seq, v.Head.Hash[:], v.NextDelivery)
+	if t := v.Track; t != nil {
+		p.add(sqlTrack, p.c.MessageID, string(t.State), ms(t.DeliveredAt), ms(t.AckedAt), ms(t.ExpiredAt), t.AckNote)
+	}
 	if v.Status.Terminal() {
 		p.add(sqlCloseAudience, p.c.MessageID, false)
 	}

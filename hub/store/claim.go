@@ -105,6 +105,26 @@ func (s *Store) NextDue(ctx context.Context, lane string) (time.Time, bool, erro
 	return fromMS(due), true, nil
 }
 
+const sqlNextLane = `SELECT lane FROM delivery WHERE lane > $1 AND lane < $2 AND state IN ('pending', 'running')
+ORDER BY lane LIMIT 1`
+
+// Lanes lists the lanes that begin with a prefix and have something to be done,
+// by name. It takes one look into the index a lane, however much is in them.
+func (s *Store) Lanes(ctx context.Context, prefix string) ([]string, error) {
+	var out []string
+	end := prefix + "\U0010FFFF"
+	for last := prefix; ; last = out[len(out)-1] {
+		var name string
+		switch err := s.get(ctx, sqlNextLane, []any{last, end}, &name); {
+		case errors.Is(err, hub.ErrNotFound):
+			return out, nil
+		case err != nil:
+			return nil, fmt.Errorf("list lanes: %w", err)
+		}
+		out = append(out, name)
+	}
+}
+
 const sqlRecover = `UPDATE delivery SET state = 'pending', due_at = $1, attempts = attempts - 1, maybe_sent = $2,
 last_code = $3, last_error = '' WHERE state = 'running' AND state IN ('pending', 'running')
 RETURNING ` + deliveryColumns + `, tries`

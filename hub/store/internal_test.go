@@ -233,7 +233,7 @@ func TestTampering(t *testing.T) {
 						return err
 					}
 					_, err = t.exec(sqlInsertMessage, id, "a", "", nil, nil, "ask", "open", 1, 1, 0, 0, "", "",
-						head.Seq, head.Hash[:], 1, nil, nil, "{}", []byte("{}"))
+						head.Seq, head.Hash[:], 1, nil, nil, "{}", []byte("{}"), 5)
 					return err
 				})
 				if err != nil {
@@ -253,5 +253,28 @@ func TestTampering(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestOwnReadsNothingOfOthers: the look-up goes by agent and id together, so that
+// it ends in the index when the message is another's.
+func TestOwnReadsNothingOfOthers(t *testing.T) {
+	s := openTest(t)
+	rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+sqlOwn, "msg_x", "bot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var plan []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, detail)
+	}
+	if got := strings.Join(plan, "; "); rows.Err() != nil || !strings.Contains(got, "INDEX message_agent (agent_id=? AND id>? AND id<?)") {
+		t.Errorf("plan %q, %v", got, rows.Err())
 	}
 }

@@ -2,15 +2,24 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
+
+// unseenGrace is how long a message stays after it was said that its agent never
+// picked up the answer.
+const unseenGrace = 24 * time.Hour
 
 // minMemory is how long tombstones and receipts are kept at least.
 const minMemory = 30 * 24 * time.Hour
 
 // A terminal message may go once nothing of it is still to be told to anybody.
+// One whose Response was never picked up is kept until that was said, and a day
+// more.
 const sqlPurgeable = `SELECT m.id, m.agent_id, m.alias_hash FROM message m
 WHERE m.resolved_at > 0 AND m.resolved_at < $1 AND m.status <> 'open'
+AND NOT (m.track = '' AND m.minor >= 5 AND m.type <> 'notify' AND m.status <> 'cancelled')
+AND NOT (m.track = 'expired' AND m.unseen_at > $3)
 AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message_id = m.id AND (d.state = 'pending' OR d.state = 'running')
 	AND (d.kind = 'callback' OR d.kind = 'post' OR d.kind = 'update' OR d.kind = 'tell'))
 ORDER BY m.resolved_at LIMIT $2`
@@ -30,14 +39,15 @@ func scanPurgeable(r scanner) (p purgeable, err error) {
 // Purge removes up to limit messages that ended before now-retention, with
 // everything that belongs to them, and leaves a tombstone each. Open messages
 // stay, and so do those with a callback, a post, an update or a notice still to
-// be done. What came in about no message goes by its own age.
+// be done, those of which [Store.Unseen] still tells. What came in about no message goes by its own age.
 // Tombstones and receipts go after twice the retention, but not before 30
 // days. It returns how many messages went; call it again while that is limit.
 func (s *Store) Purge(ctx context.Context, now time.Time, retention time.Duration, limit int) (int, error) {
 	n := 0
 	err := s.do(ctx, "purge", func(t *tx) error {
 		var rows []purgeable
-		if err := t.query(collect(&rows, scanPurgeable), sqlPurgeable, ms(now.Add(-retention)), limit); err != nil {
+		if err := t.query(collect(&rows, scanPurgeable), sqlPurgeable,
+			ms(now.Add(-retention)), limit, ms(now.Add(-unseenGrace))); err != nil {
 			return err
 		}
 		for _, p := range rows {
@@ -47,6 +57,9 @@ func (s *Store) Purge(ctx context.Context, now time.Time, retention time.Duratio
 		}
 		n = len(rows)
 		if _, err := t.exec(sqlForgetInbound, ms(now.Add(-retention)), limit); err != nil {
+			return err
+		}
+		if _, err := t.exec(sqlForgetDirectives, ms(now.Add(-retention)), limit); err != nil {
 			return err
 		}
 		return forget(t, now.Add(-max(2*retention, minMemory)), limit)
@@ -89,4 +102,23 @@ func forget(t *tx, before time.Time, limit int) error {
 		}
 	}
 	return nil
+}
+
+const sqlUnseen = `SELECT id FROM message
+WHERE resolved_at > 0 AND resolved_at < $1 AND track = '' AND minor >= 5 AND type <> 'notify'
+AND status <> 'open' AND status <> 'cancelled'
+ORDER BY resolved_at LIMIT $2`
+
+// Unseen lists asks and tasks of 0.5 and later that people or the clock have
+// ended before a time, and whose Response their agent has not got, longest ended
+// first.
+func (s *Store) Unseen(ctx context.Context, before time.Time, limit int) ([]string, error) {
+	out, err := all(ctx, s, func(r scanner) (id string, err error) {
+		err = r.Scan(&id)
+		return id, err
+	}, sqlUnseen, ms(before), limit)
+	if err != nil {
+		return nil, fmt.Errorf("list unseen: %w", err)
+	}
+	return out, nil
 }

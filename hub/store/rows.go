@@ -41,18 +41,21 @@ func collect[T any](out *[]T, one func(scanner) (T, error)) func(scanner) error 
 
 // messageColumns are read by scanMessage, with the table as m.
 const messageColumns = `m.id, m.agent_id, m.alias, m.status, m.version, m.accepted_at, m.expires_at, m.resolved_at,
-m.resolution_id, m.resolved_via, m.head_seq, m.head_hash, m.next_delivery, m.checklist, m.response, m.plan, m.raw`
+m.resolution_id, m.resolved_via, m.head_seq, m.head_hash, m.next_delivery, m.track, m.delivered_at, m.acked_at,
+m.unseen_at, m.ack_note, m.checklist, m.response, m.plan, m.raw`
 
 func scanMessage(r scanner) (*hub.Message, error) {
 	m := &hub.Message{}
-	var accepted, expires, resolved int64
+	var accepted, expires, resolved, delivered, acked, unseen int64
 	var hash, checklist, plan []byte
 	err := r.Scan(&m.ID, &m.AgentID, &m.Alias, &m.Status, &m.Version, &accepted, &expires, &resolved,
-		&m.ResolutionID, &m.ResolvedVia, &m.Head.Seq, &hash, &m.NextDelivery, &checklist, &m.Response, &plan, &m.Raw)
+		&m.ResolutionID, &m.ResolvedVia, &m.Head.Seq, &hash, &m.NextDelivery,
+		&m.Track.State, &delivered, &acked, &unseen, &m.Track.AckNote, &checklist, &m.Response, &plan, &m.Raw)
 	if err != nil {
 		return nil, err
 	}
 	m.AcceptedAt, m.ExpiresAt, m.ResolvedAt = fromMS(accepted), fromMS(expires), fromMS(resolved)
+	m.Track.DeliveredAt, m.Track.AckedAt, m.Track.ExpiredAt = fromMS(delivered), fromMS(acked), fromMS(unseen)
 	copy(m.Head.Hash[:], hash)
 	if err := json.Unmarshal(plan, &m.Plan); err != nil {
 		return nil, fmt.Errorf("message %s: plan: %w", m.ID, err)

@@ -29,6 +29,7 @@ type Store interface {
 
 	Claim(ctx context.Context, lane string, now time.Time, lease time.Duration, limit int) ([]hub.Delivery, error)
 	NextDue(ctx context.Context, lane string) (time.Time, bool, error)
+	Lanes(ctx context.Context, prefix string) ([]string, error)
 	Recover(ctx context.Context, now time.Time) (int, error)
 	Release(ctx context.Context, now time.Time, deliveries []hub.Delivery) error
 
@@ -45,7 +46,7 @@ type Store interface {
 
 // Run runs the suite. open returns an empty store, which the test closes.
 func Run(t *testing.T, open func(t testing.TB) Store) {
-	for _, group := range [][]testCase{applyCases, deliveryCases, raceCases, claimCases, listCases, stateCases, inboundCases, historyCases, purgeCases} {
+	for _, group := range [][]testCase{applyCases, deliveryCases, raceCases, claimCases, listCases, stateCases, inboundCases, historyCases, purgeCases, trackCases, directiveCases} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
@@ -264,13 +265,14 @@ func (k *kit) change(m *hub.Message, kind string, at time.Time) *hub.Change {
 	return &hub.Change{MessageID: m.ID, At: at, Expect: m.Version, Patch: p, Events: []hub.Event{e}}
 }
 
-// resolution is a change that answers m.
+// resolution is a change that answers m, and says that its agent has got that.
 func (k *kit) resolution(m *hub.Message, at time.Time) *hub.Change {
 	k.Helper()
 	c := k.change(m, "answered", at)
 	c.Patch.Status, c.Patch.ResolvedAt, c.Patch.ResolutionID = ma2h.Answered, at, "res_"+m.ID
 	c.Patch.Response = []byte(`{"resolution":"answered", "state": {"a": "<&>" }}`)
 	c.Patch.ResolvedVia = "slack"
+	c.Patch.Track = &hub.Track{State: hub.TrackDelivered, DeliveredAt: at}
 	c.DropPending = true
 	return c
 }
