@@ -100,11 +100,11 @@ func (c *Channel) sentTexts(card *hub.Card, tag, replyTo string) []string {
 	}
 	open.Decision, open.MayAnswer = nil, true
 	var texts []string
-	for _, kind := range []templates.MailKind{templates.MailAsk, templates.MailRemind, templates.MailUnclear} {
+	for _, kind := range []templates.MailKind{templates.MailAsk, templates.MailRemind, templates.MailUnclear, templates.MailUnreadable} {
 		m := c.mailOf(kind, &open, tag, replyTo)
 		m.Help = reply.Sentence(&open, &reply.Reading{Why: reply.WhyNoChoice})
 		if out, err := c.set.Render(m); err == nil {
-			texts = append(texts, out.Text)
+			texts = append(texts, out.Text, out.HTML) // mail programs quote either
 		}
 	}
 	return texts

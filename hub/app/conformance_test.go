@@ -213,7 +213,8 @@ func TestConformanceResolve(t *testing.T) {
 func (p *process) message(id string) (m struct {
 	Status   string
 	Response json.RawMessage
-}) {
+},
+) {
 	p.t.Helper()
 	status, body := p.do("GET", "/v1/messages/"+id, botToken, "")
 	if err := json.Unmarshal(body, &m); status != http.StatusOK || err != nil {
@@ -339,8 +340,11 @@ func TestConformanceSubmitterBinding(t *testing.T) {
 		return status, string(b)
 	}
 	ways := []struct{ name, method, suffix, body string }{
-		{"read", "GET", "", ""}, {"wait", "GET", "?wait=1", ""}, {"read more", "GET", "?include=beckon", ""},
-		{"cancel", "POST", "/cancel", ""}, {"resolve", "POST", "/resolve", `{"resolution":"answered","value":"ship"}`},
+		{"read", "GET", "", ""},
+		{"wait", "GET", "?wait=1", ""},
+		{"read more", "GET", "?include=beckon", ""},
+		{"cancel", "POST", "/cancel", ""},
+		{"resolve", "POST", "/resolve", `{"resolution":"answered","value":"ship"}`},
 		{"acknowledge", "POST", "/ack", `{}`},
 	}
 	for _, w := range ways {

@@ -12,6 +12,7 @@ import (
 	"net/smtp"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -258,6 +259,45 @@ func TestAnswerByMail(t *testing.T) {
 	o.folder("Processed", 3)
 	o.folder("Rejected", 1)
 	o.folder("INBOX", 0)
+}
+
+// An empty reply of Outlook's, which quotes the mail without any mark and not as
+// its text part has it, is no answer, not even to a question that takes any text.
+func TestEmptyReplyByOutlook(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	id := o.submit(envelope("k1", func(m map[string]any) {
+		m["request"] = map[string]any{"mode": "input", "schema": map[string]any{
+			"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"},
+		}}
+	}))
+	asked := o.mails("alice", 1)[0]
+	quote := regexp.MustCompile(`(?m)^Or open the page: (\S+)\r?$`).ReplaceAllString(plain(t, asked), "Or open the page<${1}>")
+	o.reply("alice@example.test", asked, "\n\n________________________________\nFrom: Beckon <hub@example.test>\nSent: Tuesday, December 1, 2026 7:20:20 PM\n"+
+		"To: Alice Ng <alice@example.test>\nSubject: "+asked.Header.Get("Subject")+"\n\n"+strings.ReplaceAll(quote, "-- reply above this line --", ""))
+	if help := plain(t, o.mails("alice", 2)[1]); !strings.Contains(help, "Nothing has been recorded") {
+		t.Errorf("help:\n%s", help)
+	}
+	o.reply("alice@example.test", asked, "Falcon\n")
+	if status, value := o.form(id); status != "answered" || value != `{"name":"Falcon"}` {
+		t.Errorf("got %s %s", status, value)
+	}
+}
+
+// form waits for a form's answer.
+func (o *office) form(id string) (status, value string) {
+	o.t.Helper()
+	_, b := o.do("GET", "/v1/messages/"+id+"?wait=30", botToken, "")
+	var m struct {
+		Status   string
+		Response struct {
+			Response struct{ Value json.RawMessage }
+		}
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		o.t.Fatal(err)
+	}
+	return m.Status, string(m.Response.Response.Value)
 }
 
 // folder waits until a folder of the hub's mailbox has n mails.

@@ -38,6 +38,7 @@ type world struct {
 	addr string
 	srv  *http.Server
 	done chan error
+	end  func()
 
 	// before sees every request first, and answers it by returning true.
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
@@ -51,14 +52,25 @@ func (quiet) Post(_ context.Context, r hub.PostRequest) (hub.Posted, error) {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	st, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "beckon.db"), store.Options{Synchronous: "OFF"})
+	w := newWorldAt(t, filepath.Join(t.TempDir(), "beckon.db"))
+	t.Cleanup(w.end)
+	return w
+}
+
+// newWorldAt is newWorld over a database that may be there already. End it.
+func newWorldAt(t testing.TB, path string) *world {
+	t.Helper()
+	st, err := store.Open(t.Context(), path, store.Options{Synchronous: "OFF"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := &hub.Directory{
 		PublicURL: "http://hub.test", Limits: hub.DefaultLimits, Retention: 30 * 24 * time.Hour,
 		People: map[string]*hub.Person{"alice": {ID: "alice", Name: "Alice Ng", Location: time.UTC}},
-		Agents: map[string]*hub.Agent{deploybot: {ID: deploybot, Tokens: []hub.TokenHash{hub.HashToken("agent-token")}}},
+		Agents: map[string]*hub.Agent{deploybot: {
+			ID: deploybot, Tokens: []hub.TokenHash{hub.HashToken("agent-token")},
+			Directors: []string{"alice"}, InboxKey: hub.NewSecret(string(hubShare)),
+		}},
 		Operators: map[string]*hub.Operator{
 			"ops": {ID: "ops", Tokens: []hub.TokenHash{hub.HashToken("operator-token")}},
 		},
@@ -75,14 +87,14 @@ func newWorld(t testing.TB) *world {
 	ran := make(chan error, 1)
 	go func() { ran <- box.Run(ctx, w.hub) }()
 	w.start("127.0.0.1:0")
-	t.Cleanup(func() {
+	w.end = func() {
 		w.stop()
 		cancel()
 		<-ran
 		if err := st.Close(); err != nil {
 			t.Error(err)
 		}
-	})
+	}
 	return w
 }
 
@@ -108,6 +120,14 @@ func (w *world) start(addr string) {
 func (w *world) stop() {
 	w.srv.Close()
 	<-w.done
+}
+
+// watch tells of every request.
+func (w *world) watch(seen chan<- struct{}) {
+	w.intercept(func(http.ResponseWriter, *http.Request) bool {
+		seen <- struct{}{}
+		return false
+	})
 }
 
 func (w *world) intercept(f func(http.ResponseWriter, *http.Request) bool) { w.before.Store(&f) }

@@ -17,6 +17,14 @@ func (c *Client) DialAddress(ctx context.Context, to netip.AddrPort) (net.Conn, 
 	return c.dialAddress(ctx, to)
 }
 
+// Dial makes the connection of a call.
+func (c *Client) Dial(ctx context.Context, scheme, authority string) (net.Conn, error) {
+	if scheme == "http" {
+		return c.dialPlain(ctx, "tcp", authority)
+	}
+	return c.dialTLS(ctx, "tcp", authority)
+}
+
 // Calls is how many hosts are called now.
 func (c *Client) Calls() int {
 	c.hosts.mu.Lock()

@@ -3,7 +3,6 @@ package extract
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"html"
 	"maps"
 	"os"
@@ -114,9 +113,6 @@ func TestCorpus(t *testing.T) {
 		}
 		if !exact || !first {
 			t.Logf("%s: exact %v, first line %v, cut %q", row.ID, exact, first, r.Cut)
-			if os.Getenv("V") != "" {
-				fmt.Printf("=== %s\n--- got\n%s\n--- want\n%s\n", row.ID, r.Text, row.Want)
-			}
 		}
 	}
 	for _, repo := range slices.Sorted(maps.Keys(by)) {
@@ -124,7 +120,8 @@ func TestCorpus(t *testing.T) {
 		t.Logf("%-36s %3d rows, exact %3d, first line %3d, empty %d", repo, n.rows, n.exact, n.first, n.empty)
 	}
 	t.Logf("all: %d rows, exact %.1f %%, first line %.1f %%, empty %d", all.rows, percent(all.exact, all.rows), percent(all.first, all.rows), all.empty)
-	if percent(all.exact, all.rows) < 85 || percent(all.first, all.rows) < 99 || all.empty > 0 {
+	// The issue asks for 85 % and 99 %.
+	if percent(all.exact, all.rows) < 97 || percent(all.first, all.rows) < 99 || all.empty > 0 {
 		t.Error("fewer replies are read right than were")
 	}
 }

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
@@ -90,8 +91,13 @@ func marker(norm string) bool {
 	return len(norm) > 8 && strings.HasPrefix(norm, "-") && strings.HasSuffix(norm, "-") && hasLetter(norm)
 }
 
+// address is what a link leads to. That of a mail of ours is not known later: a
+// personal link is another one each time.
+var address = regexp.MustCompile(`https?://[^\s<>]+`)
+
 // key is what is compared of a line: without the links that converters put
-// into it, without markup, and "" for lines without letters and digits.
+// into it and without where others lead, without markup, and "" for lines
+// without letters and digits.
 func key(norm string) string {
 	if strings.ContainsAny(norm, "<[(*_") {
 		norm = withoutLinks(norm)
@@ -101,6 +107,9 @@ func key(norm string) string {
 			}
 			return r
 		}, norm)
+	}
+	if strings.Contains(norm, "://") {
+		norm = address.ReplaceAllLiteralString(norm, "")
 	}
 	if strings.IndexFunc(norm, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) < 0 {
 		return ""

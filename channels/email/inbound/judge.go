@@ -21,6 +21,7 @@ type judgement struct {
 	lookup lookup
 	match  Match // what the mail belongs to; zero when to nothing
 	other  bool  // and as surely to something else
+	unsure bool  // the text may be what the mail quotes
 }
 
 // Judge says what a mail is. It asks the finder only what the mail gives reason to
@@ -302,6 +303,12 @@ func (j *judgement) saysWhat(q *Question) {
 		j.is(Reaction, "it is a reaction, and nothing else")
 	case own == "":
 		j.is(Empty, "nothing in it is new")
+	case j.unsure && v.Reading.Clear():
+		v.Reading = reply.Reading{Why: reply.WhyNoChoice}
+		j.is(NeedsClarification, "the text stands below what may be quoted, and may be a part of it")
+	case j.unsure:
+		v.Reading = reply.Reading{Why: reply.WhyEmpty}
+		j.is(Empty, "all of it may be quoted")
 	case j.other:
 		j.is(AnswerSuspect, "it names more than one question")
 	case v.Reading.Clear() && j.disagrees(q, fromHTML):
@@ -323,6 +330,7 @@ func (j *judgement) read(q *Question) (fromHTML string) {
 	v := j.verdict
 	r, fromHTML := j.mail.written(q.Sent)
 	v.Text, v.Own, v.First = r.Text, r.Own, r.First
+	j.unsure = r.Unsure
 	if len(r.Cut) > 0 {
 		j.because("left out of the text: " + strings.Join(r.Cut, ", "))
 	}

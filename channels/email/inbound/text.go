@@ -79,9 +79,11 @@ func (m *Mail) written(sent []string) (r extract.Result, fromHTML string) {
 		texts = append(texts, part.Text)
 		r.Cut = append(r.Cut, part.Cut...)
 		r.Truncated = r.Truncated || part.Truncated
+		r.Unsure = r.Unsure || part.Unsure
 	}
 	all := extract.Text(strings.Join(texts, "\n\n"), sent...)
 	all.Cut, all.Truncated = append(r.Cut, all.Cut...), r.Truncated || all.Truncated
+	all.Unsure = all.Unsure || r.Unsure
 	return all, ""
 }
 

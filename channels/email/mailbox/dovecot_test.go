@@ -153,7 +153,15 @@ func TestPoison(t *testing.T) {
 	h.until(t, "end", func() bool { return len(h.aside) == 2 && len(h.mails) == 2 })
 	lies(t, d, "Hub/Failed", "fails", "panics")
 	lies(t, d, "INBOX")
-	h.expect(t, "fine", "twice")
+	both := func() {
+		t.Helper()
+		got := h.bodies(t)
+		slices.Sort(got) // the one that is tried again may come first or last
+		if !slices.Equal(got, []string{"fine", "twice"}) {
+			t.Errorf("mails %q took effect", got)
+		}
+	}
+	both()
 	v := d.UIDValidity("hub", "INBOX")
 	for uid, want := range map[int]string{1: "can't read this", 2: "panic: index out of range\ngoroutine"} {
 		key := fmt.Sprintf("INBOX/%d/%d", v, uid)
@@ -166,7 +174,7 @@ func TestPoison(t *testing.T) {
 	}
 	r.stop()
 	run(t, config(d), h.hooks(t)).caughtUp(t)
-	h.expect(t, "fine", "twice")
+	both()
 }
 
 // When the hub's database is away nothing is tried in vain, set aside or lost.
