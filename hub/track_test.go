@@ -295,6 +295,12 @@ func TestTrackExpires(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			return id
 		}, hub.TrackExpired, "never_picked_up"},
+		{"expired by the clock, and read", func(w *world) string {
+			id := w.submit(ask(func(d doc) { d["expires_at"] = ma2h.FormatTime(time.Now().Add(time.Second)) })).Message.ID
+			time.Sleep(2 * time.Second)
+			w.read(id)
+			return id
+		}, hub.TrackDelivered, "expired"},
 		{"delivered in time", func(w *world) string {
 			id := w.submit(ask(nil)).Message.ID
 			w.answer(hub.Answer{MessageID: id, Option: 1})

@@ -33,6 +33,7 @@ import (
 const (
 	envChild       = "BECKON_TEST_CHILD"       // the config's text
 	envSynchronous = "BECKON_TEST_SYNCHRONOUS" // for the trace test
+	envDirect      = "BECKON_TEST_DIRECT"      // alice writes to the agent all the time
 )
 
 func TestMain(m *testing.M) {
@@ -47,7 +48,7 @@ func TestMain(m *testing.M) {
 }
 
 func child(text string) error {
-	tokens := map[string]string{"BOT": botToken, "OTHER": otherToken, "OPS": opsToken, "MAIL": "secret"}
+	tokens := map[string]string{"BOT": botToken, "OTHER": otherToken, "OPS": opsToken, "MAIL": "secret", "SIGN": signSecret}
 	cfg, err := config.Parse("beckon.yaml", []byte(text), channels.All(), func(name string) (string, bool) {
 		v, ok := tokens[name]
 		return v, ok
@@ -60,6 +61,9 @@ func child(text string) error {
 		return err
 	}
 	fmt.Println(a.Addr())
+	if os.Getenv(envDirect) != "" {
+		go direct(a)
+	}
 	return a.Run(context.Background())
 }
 
@@ -68,6 +72,7 @@ type hubProcess struct {
 	t    testing.TB
 	cmd  *exec.Cmd
 	addr string
+	out  *bufio.Reader // what it prints after its address
 }
 
 func startChild(t testing.TB, text string, wrap []string, env ...string) *hubProcess {
@@ -88,11 +93,12 @@ func startChild(t testing.TB, text string, wrap []string, env ...string) *hubPro
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	line, err := bufio.NewReader(out).ReadString('\n')
+	r := bufio.NewReader(out)
+	line, err := r.ReadString('\n')
 	if err != nil {
 		t.Fatalf("the child did not start: %v", err)
 	}
-	return &hubProcess{t, cmd, strings.TrimSpace(line)}
+	return &hubProcess{t, cmd, strings.TrimSpace(line), r}
 }
 
 // kill sends SIGKILL to the whole group.

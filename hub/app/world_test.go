@@ -30,6 +30,8 @@ const (
 )
 
 // yaml is the config that the tests share; %s is the database.
+const signSecret = "signing-secret-0123456789abcdef"
+
 const yaml = `
 listen: 127.0.0.1:0
 store: %s
@@ -49,7 +51,7 @@ routes:
 
 func parse(t testing.TB, text string) *config.Config {
 	t.Helper()
-	env := map[string]string{"BOT": botToken, "OTHER": otherToken, "OPS": opsToken, "MAIL": "secret"}
+	env := map[string]string{"BOT": botToken, "OTHER": otherToken, "OPS": opsToken, "MAIL": "secret", "SIGN": signSecret}
 	cfg, err := config.Parse("beckon.yaml", []byte(text), channels.All(), func(name string) (string, bool) {
 		v, ok := env[name]
 		return v, ok
