@@ -36,6 +36,11 @@ type Message struct {
 	ResolvedAt   time.Time     `json:"resolved_at,omitzero"`
 	ResolutionID string        `json:"resolution_id,omitzero"`
 	ResolvedVia  string        `json:"resolved_via,omitzero"` // a channel, "api", "admin" or "clock"
+
+	// Track says whether the agent has the Response; empty while it has not.
+	Track       hub.TrackState `json:"track,omitzero"`
+	DeliveredAt time.Time      `json:"delivered_at,omitzero"`
+	AckedAt     time.Time      `json:"acked_at,omitzero"`
 }
 
 // Messages is a page of messages, newest first. NextCursor is empty on the last.
@@ -187,7 +192,7 @@ type Stats struct {
 
 // Lane counts the deliveries of one lane in one state.
 type Lane struct {
-	Lane  string            `json:"lane"` // a channel, "clock" or "callback"
+	Lane  string            `json:"lane"` // a channel, "clock", or "callback:" and a host
 	State hub.DeliveryState `json:"state"`
 	Count int               `json:"count"`
 	Due   time.Time         `json:"due,omitzero"` // of the earliest; absent for dead ones
@@ -201,6 +206,7 @@ func MessageOf(m *hub.Message) Message {
 		Type: e.Type, Status: m.Status, Priority: e.Priority, Title: e.Title, Sensitive: e.Sensitive,
 		Route: m.Plan.Route, AcceptedAt: m.AcceptedAt.UTC(), ExpiresAt: m.ExpiresAt.UTC(),
 		ResolvedAt: m.ResolvedAt.UTC(), ResolutionID: m.ResolutionID, ResolvedVia: m.ResolvedVia,
+		Track: m.Track.State, DeliveredAt: m.Track.DeliveredAt.UTC(), AckedAt: m.Track.AckedAt.UTC(),
 	}
 }
 

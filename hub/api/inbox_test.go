@@ -75,6 +75,10 @@ func TestDelivery(t *testing.T) {
 		if last.text("delivery.state") != "acknowledged" || last.text("delivery.acknowledged_at") != a.text("acked_at") || last.text("delivery.ack.note") != "<b>on it</b>" {
 			t.Errorf("acknowledged: %s", last.body)
 		}
+		if r := w.do("GET", "/admin/v1/messages/"+id, operatorToken, "").want(200, ""); r.text("track") != "acknowledged" ||
+			r.text("delivered_at") == "" || r.text("acked_at") == "" || strings.Contains(r.body, "on it") {
+			t.Errorf("for an operator: %s", r.body)
+		}
 		if version == "0.5" {
 			fits(t, "get-message.schema.json", first.body)
 			fits(t, "get-message.schema.json", last.body)

@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"beckon/hub"
+	"beckon/hub/store"
+	"beckon/hub/waiter"
 )
 
 // A channel that went deaf is noticed and started again (rule 15).
@@ -86,4 +91,59 @@ func TestRunnerPulse(t *testing.T) {
 	if c := (&runner{name: "chat"}).check(now); !c.OK || c.LastSeconds != -1 {
 		t.Errorf("a channel without a pulse: %+v", c)
 	}
+}
+
+// What nobody picked up is said, and what is past its retention goes, without
+// anybody asking for it.
+func TestHousekeeping(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "beckon.db"), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bot := &hub.Agent{ID: "bot/dev"}
+		d := &hub.Directory{
+			PublicURL: "https://beckon.example.com", Limits: hub.DefaultLimits, Retention: 24 * time.Hour,
+			People: map[string]*hub.Person{}, Agents: map[string]*hub.Agent{bot.ID: bot}, Routes: []hub.Route{{Name: "all"}},
+		}
+		h := hub.New(hub.Options{Store: s, Notifier: waiter.New(), Outbox: nowhere{}, Keys: hub.KeyRing{make([]byte, 32)}}, d)
+		a := &App{log: slog.New(slog.DiscardHandler), store: s, hub: h}
+		sent, err := h.Submit(t.Context(), bot, []byte(`{"ma2h_version":"0.5","type":"ask","created_at":"2026-12-01T10:00:00Z","idempotency_key":"k",
+			"title":"Ship?","agent":{"id":"bot/dev","run_id":"r","runtime":"cli"},"request":{"mode":"confirm"}}`))
+		if err == nil {
+			_, err = h.Resolve(t.Context(), bot, sent.Message.ID, []byte(`{"resolution":"answered","value":"approve"}`))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			a.housekeeping(ctx)
+			close(done)
+		}()
+		for _, tt := range []struct {
+			after time.Duration
+			track hub.TrackState
+			gone  bool
+		}{
+			{23 * time.Hour, hub.TrackNone, false},
+			{90 * time.Minute, hub.TrackExpired, false},
+			{23 * time.Hour, hub.TrackExpired, false},
+			{2 * time.Hour, "", true},
+		} {
+			time.Sleep(tt.after)
+			synctest.Wait()
+			m, err := s.Message(t.Context(), sent.Message.ID)
+			if errors.Is(err, hub.ErrGone) != tt.gone || err == nil && m.Track.State != tt.track {
+				t.Errorf("%s later: %+v, %v", tt.after, m, err)
+			}
+		}
+		cancel()
+		<-done
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
