@@ -42,6 +42,9 @@ func TestMailPictures(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, scheme := range []string{"light", "dark"} {
+				if width == 360 && scheme == "dark" && os.Getenv("BECKON_SHOTS") == "" {
+					continue // the other three show what can go wrong
+				}
 				look(t, ctx, name+"-"+strconv.FormatInt(width, 10)+"-"+scheme, scheme)
 			}
 		}

@@ -58,7 +58,7 @@ Examples:
 }
 
 func (*inboxCmd) Help() string {
-	return `Each is a line of id, author, time and title, with tabs between them. With --null it goes on with the body and ends with a NUL byte instead. Before anything is printed, signature, addressee and age are checked, with the keys that the hub publishes; what fails is not printed, and the exit code is 1.
+	return `Each is a line of id, author, time and title, with tabs between them. With --null it goes on with the body and ends with a NUL byte instead. Before anything is printed, signature, addressee and age are checked: with the secret that the hub shares with the agent, in BECKON_SECRET or --secret-file, or with the keys that the hub publishes, if it signs with those. What fails is not printed, and the exit code is 1.
 
 Without --ack they come again after a minute or so, until "beckon ack" names them. When nothing comes in the time of --wait, the exit code is 6.
 
@@ -171,6 +171,7 @@ func (*demoCmd) Help() string {
 Examples:
 
     beckon demo
+    beckon demo --email
     beckon demo --keep ~/beckon-demo`
 }
 

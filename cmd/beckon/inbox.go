@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ type inboxCmd struct {
 	Note       string `help:"What to tell the people who wrote, with --ack." placeholder:"TEXT"`
 	JSON       bool   `help:"Print each as JSON, one a line." xor:"form"`
 	Null       bool   `short:"0" help:"Print the body too, and end each with a NUL byte." xor:"form"`
-	SecretFile string `help:"Verify with the secret in this file, for a hub that signs with one." placeholder:"FILE"`
+	SecretFile string `help:"Verify with the secret in this file, not with that in BECKON_SECRET." placeholder:"FILE"`
 	remote
 }
 
@@ -55,30 +56,52 @@ func (c *inboxCmd) Run(ctx context.Context, sh *shell) error {
 	return err
 }
 
-// trust is what the hub's directives are checked with; the hub says what it
-// signs them by.
+// trust is what the hub's directives are checked with: a secret that it shares
+// with the agent, or, if the hub signs by its own key, what it publishes.
 func (c *inboxCmd) trust(ctx context.Context, sh *shell, s *session) (client.Trust, error) {
-	if c.SecretFile != "" {
-		b, err := readFile(c.SecretFile)
-		if err != nil {
-			return client.Trust{}, usage("--secret-file: %v", err)
-		}
-		secret := strings.TrimRight(string(b), "\r\n")
-		if secret == "" {
-			return client.Trust{}, usage("--secret-file: %s is empty", c.SecretFile)
-		}
-		return client.Trust{Secrets: [][]byte{[]byte(secret)}}, nil
+	secret, err := c.secret()
+	if err != nil {
+		return client.Trust{}, err
 	}
 	d, err := call(sh, s, func() (*client.Capability, error) { return s.Discovery(ctx) })
-	switch {
-	case err != nil:
+	if err != nil {
 		return client.Trust{}, err
-	case d.Inbound == nil || !d.Inbound.Enabled:
-		return client.Trust{}, &exitError{client.ExitRefused, "this hub has no inbox for agents"}
-	case !slices.Contains(d.Inbound.SignatureAlgs, ma2h.AlgEd25519):
-		return client.Trust{}, usage("the hub signs what people write with a secret that it shares with the agent: give it with --secret-file")
 	}
-	return client.Trust{HubKeys: true}, nil
+	var algs []string
+	if d.Inbound != nil && d.Inbound.Enabled {
+		algs = d.Inbound.SignatureAlgs
+	}
+	switch {
+	case algs == nil:
+		return client.Trust{}, &exitError{client.ExitRefused, "this hub has no inbox for agents"}
+	case slices.Contains(algs, ma2h.AlgEd25519):
+		return client.Trust{HubKeys: true}, nil
+	case secret == "":
+		return client.Trust{}, usage("the hub signs what people write with a secret that it shares with this agent: set BECKON_SECRET, or use --secret-file")
+	}
+	t := client.Trust{Secrets: [][]byte{[]byte(secret)}}
+	if d.ReplayWindow > 0 {
+		t.Window = min(time.Duration(d.ReplayWindow)*time.Second, maxAge)
+	}
+	return t, nil
+}
+
+// maxAge is how old a signature may be, whatever the hub says.
+const maxAge = 15 * time.Minute
+
+func (c *inboxCmd) secret() (string, error) {
+	if c.SecretFile == "" {
+		return os.Getenv("BECKON_SECRET"), nil
+	}
+	b, err := readFile(c.SecretFile)
+	if err != nil {
+		return "", usage("--secret-file: %v", err)
+	}
+	secret := strings.TrimRight(string(b), "\r\n")
+	if secret == "" {
+		return "", usage("--secret-file: %s is empty", c.SecretFile)
+	}
+	return secret, nil
 }
 
 // take waits as long as it may. While it does, a terminal says so.

@@ -98,6 +98,10 @@ func TestInbox(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("shared secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("another secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	hmac := func(p *post) {
 		p.key = ma2h.SigningKey{Secret: []byte("shared secret")}
 		p.discovery = `{"ma2h_version":"0.5","inbound":{"enabled":true,"signature_algs":["hmac-sha256"]}}`
@@ -137,7 +141,9 @@ func TestInbox(t *testing.T) {
 		{"another agent's", func(p *post) {
 			p.waiting = []string{strings.Replace(p.waiting[0], "deploybot", "boss", 1)}
 		}, nil, 1, "", "", "addressed to somebody else"},
-		{"no secret", hmac, nil, 2, "", "", "--secret-file"},
+		{"no secret", hmac, nil, 2, "", "", "set BECKON_SECRET, or use --secret-file"},
+		{"another secret", hmac, []string{"--secret-file", other}, 1, "", "", "signature mismatch"},
+		{"a secret that is not needed", nil, []string{"--secret-file", secret}, 0, lines, "", ""},
 		{"no such secret", hmac, []string{"--secret-file", secret + "2"}, 2, "", "", "no such file"},
 		{"an empty secret", hmac, []string{"--secret-file", "/dev/null"}, 2, "", "", "is empty"},
 		{"a note alone", nil, []string{"--note", "x"}, 2, "", "", "--note goes with --ack"},

@@ -12,10 +12,11 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// mailCmd shows what the hub makes of mail. Neither command talks to a hub.
+// mailCmd shows what the hub makes of mail. Explain and extract talk to no hub.
 type mailCmd struct {
 	Explain mailExplainCmd `cmd:"" help:"Say what the hub makes of a mail, and why."`
 	Extract mailExtractCmd `cmd:"" help:"Print what a person wrote in the body of a reply."`
+	Show    mailShowCmd    `cmd:"" help:"Print the mails that came in about a message, for an operator."`
 }
 
 // mailExplainCmd judges mails about one question.

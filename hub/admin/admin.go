@@ -125,6 +125,25 @@ type History struct {
 	Events    []Event `json:"events"`
 }
 
+// Inbound is what came in about a message as it came, oldest first.
+type Inbound struct {
+	MessageID string    `json:"message_id"`
+	Inbound   []Arrival `json:"inbound"`
+}
+
+// Arrival is one of it. Raw is base64 in JSON.
+type Arrival struct {
+	Channel   string    `json:"channel"`
+	Account   string    `json:"account"`
+	Key       string    `json:"key"` // of its receipt
+	At        time.Time `json:"at"`
+	Raw       []byte    `json:"raw"`
+	Truncated bool      `json:"truncated,omitzero"` // Raw is its beginning
+}
+
+// maxRaw bounds what one [Inbound] holds, in bytes before base64.
+const maxRaw = 8 << 20
+
 // PostRequest is the body of POST messages/{id}/post. All posts again also
 // where a copy stands; the zero value only where none does.
 type PostRequest struct {
@@ -225,6 +244,21 @@ func DeliveryOf(d *hub.Delivery) Delivery {
 		v.Target = d.Target.String()
 	}
 	return v
+}
+
+// InboundOf describes what came in about a message, as much as one answer holds.
+func InboundOf(messageID string, list []hub.Inbound) Inbound {
+	out := Inbound{MessageID: messageID, Inbound: []Arrival{}}
+	left := maxRaw
+	for _, in := range list {
+		a := Arrival{Channel: in.Channel, Account: in.Account, Key: in.Key, At: in.At.UTC(), Raw: in.Raw}
+		if len(a.Raw) > left {
+			a.Raw, a.Truncated = a.Raw[:left], true
+		}
+		left -= len(a.Raw)
+		out.Inbound = append(out.Inbound, a)
+	}
+	return out
 }
 
 // HistoryOf describes the history of a message; broken is what

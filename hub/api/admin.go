@@ -63,6 +63,19 @@ func (a *API) adminEvents(x *exchange, r *http.Request, _ *hub.Operator) error {
 	return writeJSON(x, http.StatusOK, admin.HistoryOf(id, events, err))
 }
 
+// adminInbound is GET /admin/v1/messages/{id}/inbound.
+func (a *API) adminInbound(x *exchange, r *http.Request, _ *hub.Operator) error {
+	id, err := messageID(r)
+	if err != nil {
+		return err
+	}
+	list, err := a.o.Hub.Inbound(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return writeJSON(x, http.StatusOK, admin.InboundOf(id, list))
+}
+
 // adminPost is POST /admin/v1/messages/{id}/post: post again.
 func (a *API) adminPost(x *exchange, r *http.Request, op *hub.Operator) error {
 	raw, err := a.readJSON(x, r, "body", maxAdminBody)

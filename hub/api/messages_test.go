@@ -448,6 +448,10 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("events %s", r.body)
 		}
 
+		if r := admin("GET", "/messages/"+fine+"/inbound", "").want(200, ""); len(r.field("inbound").([]any)) != 0 {
+			t.Errorf("inbound %s", r.body)
+		}
+
 		r = admin("GET", "/deliveries?state=dead&channel=chat", "").want(200, "")
 		if ds := r.field("deliveries").([]any); len(ds) != 1 || ds[0].(map[string]any)["message_id"] != dead {
 			t.Errorf("deliveries %s", r.body)
@@ -489,7 +493,7 @@ func TestAdmin(t *testing.T) {
 		if r := admin("POST", "/messages/"+dead+"/cancel", "").want(409, ma2h.CodeAlreadyTerminal); r.text("resolution") != "answered" {
 			t.Errorf("late cancel %s", r.body)
 		}
-		for _, path := range []string{"/messages/msg_none", "/messages/msg_none/events"} {
+		for _, path := range []string{"/messages/msg_none", "/messages/msg_none/events", "/messages/msg_none/inbound"} {
 			admin("GET", path, "").want(404, ma2h.CodeNotFound)
 		}
 		admin("POST", "/messages/msg_none/cancel", "").want(404, ma2h.CodeNotFound)

@@ -245,6 +245,16 @@ func TestAnswerByMail(t *testing.T) {
 	if _, again, _ := o.response(id); again != "hold" {
 		t.Errorf("the answer is %q now", again)
 	}
+	var in struct {
+		Inbound []struct {
+			Channel, Account string
+			Raw              []byte
+		}
+	}
+	if status, b := o.do("GET", "/admin/v1/messages/"+id+"/inbound", opsToken, ""); status != http.StatusOK || json.Unmarshal(b, &in) != nil || len(in.Inbound) != 4 ||
+		!bytes.Contains(in.Inbound[0].Raw, []byte("From: <eve@example.test>")) || in.Inbound[0].Account != "hub@example.test" {
+		t.Errorf("what came in: %d %s", status, b)
+	}
 	o.folder("Processed", 3)
 	o.folder("Rejected", 1)
 	o.folder("INBOX", 0)

@@ -158,6 +158,15 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
+	url, roots := rawReceiver(t, func(_ context.Context, conn net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nmore") //nolint:errcheck // the client looks
+		}
+	})
+	for minor, end := range map[int]bool{1: false, 5: true} {
+		err := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots}).Push(t.Context(), signedPush(t, minor, url))
+		wantDelivery(t, err, "http_101", end, false)
+	}
 	for _, status := range []int{200, 201, 202, 204, 205, 206, 226, 299} {
 		r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		if err := r.pusher(callback.Options{}).Push(t.Context(), signedPush(t, 5, r.URL)); err != nil {
@@ -199,83 +208,114 @@ func TestRetry(t *testing.T) {
 	}
 }
 
-// Receivers that don't answer as HTTP says they should.
-func TestBadReceivers(t *testing.T) {
-	t.Parallel()
-	read := func(_ context.Context, conn net.Conn) {
-		if req, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
-			io.Copy(io.Discard, req.Body) //nolint:errcheck // the client looks
-		}
+// reads takes a request and all that belongs to it.
+func reads(_ context.Context, conn net.Conn) {
+	if req, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+		io.Copy(io.Discard, req.Body) //nolint:errcheck // the client looks
 	}
-	say := func(text string) func(context.Context, net.Conn) {
-		return func(ctx context.Context, conn net.Conn) {
-			read(ctx, conn)
-			io.WriteString(conn, text) //nolint:errcheck // the client looks
-		}
+}
+
+// says answers a request with a text.
+func says(text string) func(context.Context, net.Conn) {
+	return func(ctx context.Context, conn net.Conn) {
+		reads(ctx, conn)
+		io.WriteString(conn, text) //nolint:errcheck // the client looks
 	}
-	hold := func(text string) func(context.Context, net.Conn) {
-		return func(ctx context.Context, conn net.Conn) {
-			say(text)(ctx, conn)
-			<-ctx.Done()
-		}
-	}
-	endless := func(head string) func(context.Context, net.Conn) {
-		return func(ctx context.Context, conn net.Conn) {
-			say(head)(ctx, conn)
-			for {
-				if _, err := conn.Write(make([]byte, 1<<16)); err != nil {
-					return
-				}
+}
+
+// goesOn answers with a text and does not stop there.
+func goesOn(text string) func(context.Context, net.Conn) {
+	return func(ctx context.Context, conn net.Conn) {
+		says(text)(ctx, conn)
+		for {
+			if _, err := conn.Write(make([]byte, 1<<16)); err != nil {
+				return
 			}
 		}
 	}
+}
+
+// Receivers that don't answer as HTTP says they should.
+func TestBadReceivers(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		handle func(context.Context, net.Conn)
 		code   string // "" for a push that arrived
-		slow   bool
 	}{
-		{"never reads", func(ctx context.Context, _ net.Conn) { <-ctx.Done() }, "timeout", true},
-		{"never answers", hold(""), "timeout", true},
-		{"slow header", hold("HTTP/1.1 200 OK\r\nX-Slow: "), "timeout", true},
-		{"closes at once", func(context.Context, net.Conn) {}, "broken", false},
-		{"closes when it has read", read, "broken", false},
-		{"closes in the middle of the header", say("HTTP/1.1 200 OK\r\nContent-"), "broken", false},
-		{"garbage", say("\x15\x03\x01garbage\r\n\r\n"), "broken", false},
-		{"garbage status", say("HTTP/1.1 2OO OK\r\n\r\n"), "broken", false},
-		{"endless header", endless("HTTP/1.1 200 OK\r\nX: "), "broken", false},
+		{"closes at once", func(context.Context, net.Conn) {}, "broken"},
+		{"closes when it has read", reads, "broken"},
+		{"closes in the middle of the header", says("HTTP/1.1 200 OK\r\nContent-"), "broken"},
+		{"garbage", says("\x15\x03\x01garbage\r\n\r\n"), "broken"},
+		{"garbage status", says("HTTP/1.1 2OO OK\r\n\r\n"), "broken"},
+		{"endless header", goesOn("HTTP/1.1 200 OK\r\nX: "), "broken"},
 		{"says so before it is told", func(ctx context.Context, conn net.Conn) {
 			io.WriteString(conn, "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n") //nolint:errcheck // the client looks
-			read(ctx, conn)
-		}, "http_503", false},
+			reads(ctx, conn)
+		}, "http_503"},
 
 		// Its status counts, whatever comes after.
-		{"endless body", endless("HTTP/1.1 200 OK\r\n\r\n"), "", false},
-		{"closes in the middle of the body", say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), "", false},
-		{"body never comes", hold("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), "", false},
-		{"garbage chunks", say("HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n"), "", false},
-		{"fails with an endless body", endless("HTTP/1.1 500 Oh no\r\n\r\n"), "http_500", false},
+		{"endless body", goesOn("HTTP/1.1 200 OK\r\n\r\n"), ""},
+		{"closes in the middle of the body", says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"), ""},
+		{"body never comes", func(ctx context.Context, conn net.Conn) {
+			says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc")(ctx, conn)
+			<-ctx.Done()
+		}, ""},
+		{"garbage chunks", says("HTTP/1.1 202 Accepted\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n"), ""},
+		{"fails with an endless body", goesOn("HTTP/1.1 500 Oh no\r\n\r\n"), "http_500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url, roots := rawReceiver(t, tt.handle)
-			opt := callback.Options{AllowLoopback: true, RootCAs: roots}
-			if tt.slow {
-				opt.Timeout = patience
-			}
-			p := callback.New(opt)
+			p := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots})
 			for _, minor := range []int{1, 5} {
 				err := p.Push(t.Context(), signedPush(t, minor, url))
-				if tt.code == "" {
-					if err != nil {
-						t.Errorf("0.%d: %v", minor, err)
-					}
-					continue
+				if tt.code != "" {
+					wantDelivery(t, err, tt.code, false, true)
+				} else if err != nil {
+					t.Errorf("0.%d: %v", minor, err)
 				}
-				wantDelivery(t, err, tt.code, false, true)
 			}
 		})
 	}
+}
+
+// Receivers that keep a push until its time is up.
+func TestSlowReceivers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name   string
+		before func(context.Context, net.Conn)
+	}{
+		{"reads one byte and no more", func(_ context.Context, conn net.Conn) {
+			conn.Read(make([]byte, 1)) //nolint:errcheck // it was sent
+		}},
+		{"never answers", reads},
+		{"slow status line", says("HTTP/1.1 2")},
+		{"slow header", says("HTTP/1.1 200 OK\r\nX-Slow: ")},
+	} {
+		for _, minor := range []int{1, 5} {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				within := newLapse(t)
+				url, roots := rawReceiver(t, func(ctx context.Context, conn net.Conn) {
+					tt.before(ctx, conn)
+					within.end()
+					<-ctx.Done()
+				})
+				err := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots}).Push(within, signedPush(t, minor, url))
+				wantDelivery(t, err, "timeout", false, true)
+			})
+		}
+	}
+	t.Run("by itself", func(t *testing.T) {
+		t.Parallel()
+		url, roots := rawReceiver(t, func(ctx context.Context, _ net.Conn) { <-ctx.Done() })
+		err := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots, Timeout: 100 * time.Millisecond}).Push(t.Context(), signedPush(t, 5, url))
+		if e, ok := errors.AsType[*hub.DeliveryError](err); !ok || e.Code != "timeout" || e.Permanent {
+			t.Errorf("got %v; want a timeout", err)
+		}
+	})
 }
 
 // static is a resolver with one answer.

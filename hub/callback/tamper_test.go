@@ -9,7 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,13 +71,13 @@ func TestEveryByteCounts(t *testing.T) {
 		t.Run(fmt.Sprintf("0.%d %s", tt.minor, tt.algorithm), func(t *testing.T) {
 			t.Parallel()
 			push, g := pushed(t, tt.minor, tt.algorithm)
-			now := time.Now()
+			now, public := time.Now(), hubKeys(t)[0].Public().(ed25519.PublicKey)
 			verify := func(signature string, body []byte, url string) (*ma2h.Response, error) {
 				v := ma2h.Verifier{CallbackURL: url}
 				if tt.algorithm == ma2h.AlgHMAC {
 					v.Secrets = [][]byte{[]byte(secret)}
 				} else {
-					v.Ed25519Keys = []ed25519.PublicKey{hubKeys(t)[0].Public().(ed25519.PublicKey)}
+					v.Ed25519Keys = []ed25519.PublicKey{public}
 				}
 				return v.Verify(signature, body, now)
 			}
@@ -97,7 +99,7 @@ func TestEveryByteCounts(t *testing.T) {
 				}
 			}
 			for at := range g.body {
-				for _, b := range []byte{g.body[at] ^ 1, g.body[at] ^ 0x20, ' ', '"', '0'} {
+				for _, b := range others(g.body[at]) {
 					if b != g.body[at] {
 						changed := bytes.Clone(g.body)
 						changed[at] = b
@@ -114,6 +116,9 @@ func TestEveryByteCounts(t *testing.T) {
 			for at := range signature {
 				changed := []byte(signature)
 				changed[at] ^= 1
+				if at == len(signature)-1 && sameMAC(signature, string(changed)) {
+					continue // the last letter has bits to spare
+				}
 				check("signature", at, string(changed), g.body, push.URL)
 			}
 			if tt.minor >= 3 {
@@ -129,6 +134,33 @@ func TestEveryByteCounts(t *testing.T) {
 			t.Logf("%d changes refused, %d change nothing that is signed", refused, harmless)
 		})
 	}
+}
+
+// others are bytes to put in the place of one: one for each round.
+func others(b byte) []byte {
+	all := []byte{b ^ 1, ' ', b ^ 0x20, '"', '0', b ^ 2, '\\', '}'}
+	return all[:min(rounds(2), len(all))]
+}
+
+// sameMAC reports whether two signatures differ in how they are written alone.
+func sameMAC(a, b string) bool {
+	mac := func(s string) []byte {
+		sig, err := ma2h.ParseSignatureHeader(s)
+		if err != nil {
+			return nil
+		}
+		sum, _ := ma2h.DecodeMAC(sig.V1)
+		return sum
+	}
+	return mac(a) != nil && bytes.Equal(mac(a), mac(b))
+}
+
+// rounds is BECKON_ROUNDS, or n.
+func rounds(n int) int {
+	if v, err := strconv.Atoi(os.Getenv("BECKON_ROUNDS")); err == nil && v > 0 {
+		return v
+	}
+	return n
 }
 
 // The parts that people and agents act on are signed, each byte of them.

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -24,9 +23,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// patience is how long a test waits for what never comes.
-const patience = 300 * time.Millisecond
 
 const secret = "a secret of the agent's, with ü"
 
@@ -123,6 +119,30 @@ func rawReceiver(t *testing.T, handle func(context.Context, net.Conn)) (url stri
 		work.Wait()
 	})
 	return "https://" + l.Addr().String() + "/ma2h", cert.roots()
+}
+
+// lapse is a context whose time is up when somebody says so, and not by a clock
+// that a busy machine does not keep.
+type lapse struct {
+	context.Context
+	up   chan struct{}
+	once sync.Once
+}
+
+func newLapse(t *testing.T) *lapse {
+	return &lapse{Context: t.Context(), up: make(chan struct{})}
+}
+
+func (l *lapse) end()                  { l.once.Do(func() { close(l.up) }) }
+func (l *lapse) Done() <-chan struct{} { return l.up }
+
+func (l *lapse) Err() error {
+	select {
+	case <-l.up:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 // version is the wire form of a minor version.

@@ -36,6 +36,15 @@ func (c *Client) Events(ctx context.Context, id string) (*admin.History, error) 
 	return out, c.json(ctx, adminCall(http.MethodGet, "events", adminMessage(id)+"/events", nil), out)
 }
 
+// Inbound reads what came in about a message as it came, for an operator.
+func (c *Client) Inbound(ctx context.Context, id string) (*admin.Inbound, error) {
+	if id == "" {
+		return nil, errNoID
+	}
+	out := &admin.Inbound{}
+	return out, c.json(ctx, adminCall(http.MethodGet, "inbound", adminMessage(id)+"/inbound", nil), out)
+}
+
 // Post posts an open message again, for an operator: where no copy stands, or
 // everywhere. It is not repeated when the hub may have done it.
 func (c *Client) Post(ctx context.Context, id string, all bool) (*admin.Posted, error) {

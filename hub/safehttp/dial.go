@@ -12,7 +12,8 @@ import (
 )
 
 // dial connects to a host and port, by trying the addresses that it may one
-// after the other. Any error is an [*Error], or that of a context.
+// after the other, until ctx ends, the one of the whole call. Any error is an
+// [*Error], or that of a context.
 func (c *Client) dial(ctx context.Context, authority string) (net.Conn, error) {
 	host, service, err := net.SplitHostPort(authority)
 	if err != nil {
@@ -33,6 +34,9 @@ func (c *Client) dial(ctx context.Context, authority string) (net.Conn, error) {
 	for i, a := range addrs {
 		var conn net.Conn
 		if conn, err = c.connectWithin(ctx, netip.AddrPortFrom(a, uint16(port)), len(addrs)-i); err == nil {
+			// The socket ends with the call, whatever is built on it: TLS alone
+			// would take five seconds more to say goodbye to who does not read.
+			context.AfterFunc(ctx, func() { conn.Close() })
 			return conn, nil
 		}
 		if ctx.Err() != nil {

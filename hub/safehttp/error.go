@@ -136,19 +136,21 @@ func sentinel(err error) error {
 func tlsError(host string, err error) *Error {
 	e := &Error{Kind: TLS, cause: sentinel(err)}
 	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	_, bad := errors.AsType[*tls.CertificateVerificationError](err)
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
+	_, noRoots := errors.AsType[x509.SystemRootsError](err)
 	_, otherName := errors.AsType[x509.HostnameError](err)
-	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
+	invalid, _ := errors.AsType[x509.CertificateInvalidError](err)
 	switch {
 	case noTLS:
 		e.Msg = host + " does not speak TLS on that port"
-	case unknown:
+	case unknown, noRoots:
 		e.Msg = "nobody whom this machine trusts vouches for the certificate of " + host
 	case otherName:
 		e.Msg = "the certificate of " + host + " is for another name"
-	case isInvalid && invalid.Reason == x509.Expired:
+	case bad && invalid.Reason == x509.Expired:
 		e.Msg = "the certificate of " + host + " has expired or is not valid yet"
-	case isInvalid:
+	case bad:
 		e.Msg = "the certificate of " + host + " is not valid for a server"
 	case hungUp(err):
 		e.Msg = host + " closed the connection during the TLS handshake"

@@ -1,6 +1,7 @@
 package safehttp
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -55,6 +56,7 @@ func (c *Client) CheckURL(raw string) (*url.URL, error) {
 	case u.Scheme == "https" && port == "443", u.Scheme == "http" && port == "80":
 		port = ""
 	}
+	u.RawQuery = asciiQuery(u.RawQuery)
 	u.Host = name
 	if strings.Contains(name, ":") {
 		u.Host = "[" + name + "]"
@@ -63,6 +65,20 @@ func (c *Client) CheckURL(raw string) (*url.URL, error) {
 		u.Host += ":" + port
 	}
 	return u, nil
+}
+
+// asciiQuery percent-encodes what no request line may hold, which net/url does
+// for paths alone.
+func asciiQuery(query string) string {
+	var b strings.Builder
+	for _, c := range []byte(query) {
+		if c > unicode.MaxASCII {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // Authority returns host and port of a URL from [Client.CheckURL], the port

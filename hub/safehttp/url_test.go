@@ -176,6 +176,7 @@ func TestGoodURLs(t *testing.T) {
 		{raw: "https://agent.example.com/x@y:z?u=https://127.0.0.1/@", want: "https://agent.example.com/x@y:z?u=https://127.0.0.1/@", authority: "agent.example.com:443"},
 		{raw: "https://agent.example.com?x", want: "https://agent.example.com?x", authority: "agent.example.com:443"},
 		{raw: "https://bücher.example.com/ä", want: "https://xn--bcher-kva.example.com/%C3%A4", authority: "xn--bcher-kva.example.com:443"},
+		{raw: "https://agent.example.com/?q=ü&x=%C3%BC&<>", want: "https://agent.example.com/?q=%C3%BC&x=%C3%BC&<>", authority: "agent.example.com:443"},
 		{raw: "https://BÜCHER.example.com/", want: "https://xn--bcher-kva.example.com/", authority: "xn--bcher-kva.example.com:443"},
 		{raw: "https://xn--bcher-kva.example.com/", want: "https://xn--bcher-kva.example.com/", authority: "xn--bcher-kva.example.com:443"},
 		{raw: "https://例え.テスト/", want: "https://xn--r8jz45g.xn--zckzah/", authority: "xn--r8jz45g.xn--zckzah:443"},

@@ -226,10 +226,39 @@ func (w *world) dials() []string {
 	return out
 }
 
+// lapse is a context whose time is up when somebody says so, and not by a clock
+// that a busy machine does not keep.
+type lapse struct {
+	context.Context
+	up   chan struct{}
+	once sync.Once
+}
+
+func newLapse(t *testing.T) *lapse {
+	return &lapse{Context: t.Context(), up: make(chan struct{})}
+}
+
+func (l *lapse) end()                  { l.once.Do(func() { close(l.up) }) }
+func (l *lapse) Done() <-chan struct{} { return l.up }
+
+func (l *lapse) Err() error {
+	select {
+	case <-l.up:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // post calls a URL.
 func post(t *testing.T, c *safehttp.Client, url string) (*safehttp.Response, *safehttp.Error) {
 	t.Helper()
-	resp, err := c.Do(t.Context(), safehttp.Request{
+	return postWithin(t.Context(), t, c, url)
+}
+
+func postWithin(ctx context.Context, t *testing.T, c *safehttp.Client, url string) (*safehttp.Response, *safehttp.Error) {
+	t.Helper()
+	resp, err := c.Do(ctx, safehttp.Request{
 		Method: "POST", URL: url, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"x":1}`),
 	})
 	if err == nil {

@@ -152,6 +152,9 @@ func scan(s string) ([]token, error) {
 // stay, and are found to be control characters.
 func unfold(s string) string {
 	s = strings.TrimRight(s, "\r\n")
+	if !strings.Contains(s, "\n") {
+		return s
+	}
 	return strings.NewReplacer("\r\n ", " ", "\r\n\t", " ", "\n ", " ", "\n\t", " ").Replace(s)
 }
 

@@ -18,8 +18,10 @@ func TestTrusted(t *testing.T) {
 		from    string // "" is a.test
 		want    Verdict
 	}{
-		{name: "all passed", headers: []string{id + "; dkim=pass header.d=a.test; spf=pass smtp.mailfrom=a.test; dmarc=pass header.from=a.test"},
-			want: Verdict{By: id, DMARC: Pass, DKIM: Pass, SPF: Pass, DKIMDomain: "a.test", SPFDomain: "a.test"}},
+		{
+			name: "all passed", headers: []string{id + "; dkim=pass header.d=a.test; spf=pass smtp.mailfrom=a.test; dmarc=pass header.from=a.test"},
+			want: Verdict{By: id, DMARC: Pass, DKIM: Pass, SPF: Pass, DKIMDomain: "a.test", SPFDomain: "a.test"},
+		},
 		{name: "no header", want: none},
 		{name: "nobody is trusted", id: "-", headers: []string{id + "; dmarc=pass"}, want: none},
 		{name: "the name in another case", headers: []string{"MX.Hub.TEST; DMARC=Pass header.From=A.Test"}, want: Verdict{By: "MX.Hub.TEST", DMARC: Pass, DKIM: None, SPF: None}},
@@ -32,20 +34,30 @@ func TestTrusted(t *testing.T) {
 		{name: "our name in the middle of a quoted one", headers: []string{`"` + id + `; x"; dmarc=pass`}, want: none},
 		{name: "our name with a version of its own making", headers: []string{id + " 2; dmarc=pass"}, want: none},
 		{name: "our name after a slash", headers: []string{id + "/1; dmarc=pass"}, want: none},
-		{name: "only the topmost of ours counts", headers: []string{id + "; dmarc=fail header.from=a.test", id + "; dmarc=pass header.from=a.test"},
-			want: Verdict{By: id, DMARC: Fail, DKIM: None, SPF: None}},
+		{
+			name: "only the topmost of ours counts", headers: []string{id + "; dmarc=fail header.from=a.test", id + "; dmarc=pass header.from=a.test"},
+			want: Verdict{By: id, DMARC: Fail, DKIM: None, SPF: None},
+		},
 		{name: "a lower one adds nothing", headers: []string{id + "; none", id + "; dmarc=pass header.from=a.test"}, want: Verdict{By: id, DMARC: None, DKIM: None, SPF: None}},
 		{name: "others above ours don't matter", headers: []string{"mx.other.test; dmarc=fail", id + "; dmarc=pass"}, want: Verdict{By: id, DMARC: Pass, DKIM: None, SPF: None}},
 		{name: "the worst of two", headers: []string{id + "; dmarc=pass header.from=a.test; dmarc=fail header.from=a.test; spf=pass; spf=softfail"}, want: Verdict{By: id, DMARC: Fail, DKIM: None, SPF: SoftFail}},
 		{name: "the worst of two, the other way round", headers: []string{id + "; dmarc=none; dmarc=pass"}, want: Verdict{By: id, DMARC: None, DKIM: None, SPF: None}},
-		{name: "a quoted local part", headers: []string{id + `; spf=pass smtp.mailfrom="x; dmarc=pass header.from=a.test a"@evil.test; dkim=none; dmarc=fail header.from=a.test`},
-			want: Verdict{By: id, DMARC: Fail, DKIM: None, SPF: Pass, SPFDomain: "evil.test"}},
-		{name: "a quoted local part, and no real result", headers: []string{id + `; spf=pass smtp.mailfrom="x; dmarc=pass header.from=a.test; dkim=pass header.d=a.test"@evil.test`},
-			want: Verdict{By: id, DMARC: None, DKIM: None, SPF: Pass, SPFDomain: "evil.test"}},
-		{name: "a local part that lost its quotes", headers: []string{id + `; spf=pass smtp.mailfrom=x; dmarc=pass header.from=a.test a@evil.test`},
-			want: Verdict{By: id, DMARC: None, DKIM: None, SPF: Pass, SPFDomain: "x"}},
-		{name: "the same, and its real result", headers: []string{id + `; spf=pass smtp.mailfrom=x; dmarc=pass header.from=a.test; dmarc=fail header.from=a.test`},
-			want: Verdict{By: id, DMARC: Fail, DKIM: None, SPF: Pass, SPFDomain: "x"}},
+		{
+			name: "a quoted local part", headers: []string{id + `; spf=pass smtp.mailfrom="x; dmarc=pass header.from=a.test a"@evil.test; dkim=none; dmarc=fail header.from=a.test`},
+			want: Verdict{By: id, DMARC: Fail, DKIM: None, SPF: Pass, SPFDomain: "evil.test"},
+		},
+		{
+			name: "a quoted local part, and no real result", headers: []string{id + `; spf=pass smtp.mailfrom="x; dmarc=pass header.from=a.test; dkim=pass header.d=a.test"@evil.test`},
+			want: Verdict{By: id, DMARC: None, DKIM: None, SPF: Pass, SPFDomain: "evil.test"},
+		},
+		{
+			name: "a local part that lost its quotes", headers: []string{id + `; spf=pass smtp.mailfrom=x; dmarc=pass header.from=a.test a@evil.test`},
+			want: Verdict{By: id, DMARC: None, DKIM: None, SPF: Pass, SPFDomain: "x"},
+		},
+		{
+			name: "the same, and its real result", headers: []string{id + `; spf=pass smtp.mailfrom=x; dmarc=pass header.from=a.test; dmarc=fail header.from=a.test`},
+			want: Verdict{By: id, DMARC: Fail, DKIM: None, SPF: Pass, SPFDomain: "x"},
+		},
 		{name: "a comment", headers: []string{id + `; spf=pass (helo is x; dmarc=pass header.from=a.test) smtp.helo=x`}, want: Verdict{By: id, DMARC: None, DKIM: None, SPF: Pass}},
 		{name: "a comment that swallows the rest", headers: []string{id + `; dkim=pass header.d=a.test; spf=pass smtp.mailfrom=x(@evil.test; dmarc=fail`, id + "; dmarc=pass"}, want: Verdict{By: id, DMARC: None, DKIM: None, SPF: None, Damaged: true}},
 		{name: "damage to the first word", headers: []string{id + "(; dmarc=fail", id + "; dmarc=pass"}, want: Verdict{By: id, DMARC: None, DKIM: None, SPF: None, Damaged: true}},
@@ -60,8 +72,10 @@ func TestTrusted(t *testing.T) {
 		{name: "a signature that broke on the way", headers: []string{id + "; dkim=fail (body hash did not verify) header.d=a.test; dmarc=fail"}, want: Verdict{By: id, DMARC: Fail, DKIM: Fail, SPF: None, DKIMDomain: "a.test"}},
 		{name: "one that broke, of nobody said", headers: []string{id + "; dkim=fail (body hash did not verify); dmarc=fail"}, want: Verdict{By: id, DMARC: Fail, DKIM: Fail, SPF: None}},
 		{name: "a local part in header.i", headers: []string{id + `; dkim=pass header.i="x@a.test "@evil.test`}, want: Verdict{By: id, DMARC: None, DKIM: None, SPF: None}},
-		{name: "Microsoft 365", id: "-", unnamed: true, headers: []string{"spf=pass (sender IP is 192.0.2.1)\r\n smtp.mailfrom=a.test; dkim=pass (signature was verified)\r\n header.d=a.test;dmarc=pass action=none\r\n header.from=a.test;compauth=pass reason=100"},
-			want: Verdict{By: Unnamed, DMARC: Pass, DKIM: Pass, SPF: Pass, DKIMDomain: "a.test", SPFDomain: "a.test"}},
+		{
+			name: "Microsoft 365", id: "-", unnamed: true, headers: []string{"spf=pass (sender IP is 192.0.2.1)\r\n smtp.mailfrom=a.test; dkim=pass (signature was verified)\r\n header.d=a.test;dmarc=pass action=none\r\n header.from=a.test;compauth=pass reason=100"},
+			want: Verdict{By: Unnamed, DMARC: Pass, DKIM: Pass, SPF: Pass, DKIMDomain: "a.test", SPFDomain: "a.test"},
+		},
 		{name: "the same, not configured", headers: []string{"spf=pass smtp.mailfrom=a.test; dmarc=pass header.from=a.test"}, want: none},
 		{name: "unnamed, below another", id: "-", unnamed: true, headers: []string{"mx.evil.test; none", "dmarc=pass header.from=a.test"}, want: none},
 		{name: "unnamed, and damaged", id: "-", unnamed: true, headers: []string{"spf=pass (x; dmarc=pass"}, want: Verdict{By: Unnamed, DMARC: None, DKIM: None, SPF: None, Damaged: true}},

@@ -29,10 +29,16 @@ func attribution(lines []line, i int) int {
 	if c.introduces(first.low, quoteFollows(lines, i+1, first.depth)) {
 		return 1
 	}
-	if !c.opens(first.low) {
-		return 0
+	if c.opens(first.low) {
+		return wrapped(lines, i)
 	}
-	return wrapped(lines, i)
+	// "On Monday,": what comes next is whole without it.
+	if i+1 < len(lines) && c.lead && !c.dated && strings.HasSuffix(first.low, ",") && len(strings.Fields(first.low)) < 8 && lines[i+1].depth == first.depth {
+		if next := cluesOf(lines[i+1].low); next.dated && next.introduces(lines[i+1].low, false) {
+			return 2
+		}
+	}
+	return 0
 }
 
 // wrapped returns how many lines make a line that introduces a quote and was

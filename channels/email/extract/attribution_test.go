@@ -152,6 +152,12 @@ var introductions = []struct{ name, line string }{
 	{"Zimbra", "----- On Nov 30, 2026, at 1:00 PM, Hub hub@hub.example.test wrote:"},
 	{"Zimbra fr", "----- Le 30 Nov 26, à 13:00, Hub hub@hub.example.test a écrit :"},
 	{"Zimbra de", "----- Am 30. Nov 2026 um 13:00 schrieb Hub hub@hub.example.test:"},
+	{"Notes", "Hub <hub@hub.example.test> wrote on 11/30/2026 01:00:00 PM:"},
+	{"iNotes", "-----Hub <hub@hub.example.test> wrote: -----"},
+	{"Eudora", "At 01:00 PM 11/30/2026, Hub wrote:"},
+	{"usenet", "In article <1234@example.test>, Hub <hub@hub.example.test> wrote:"},
+	{"wrapped after the weekday", "Am Montag,\n30. November 2026 um 13:00 schrieb Hub <hub@hub.example.test>:"},
+	{"several people", "On Mon, Nov 30, 2026 at 1:00 PM Hub <hub@hub.example.test>, Bob <bob@example.test> wrote:"},
 	{"Google Groups", "On Monday, November 30, 2026 at 1:00:00 PM UTC+1 hub wrote:"},
 }
 

@@ -86,6 +86,11 @@ var headerBlocks = []struct{ name, lines string }{
 	{"separator hr", "-----Izvorna poruka-----"},
 	{"separator vi", "-----Thư gốc-----"},
 	{"separator id", "-----Pesan asli-----"},
+	{"BlackBerry", "  Original Message  \nFrom: Hub\nSent: Monday, November 30, 2026 1:00 PM\nTo: Alice\nReply To: Hub\nSubject: Deploy?"},
+	{"Windows Phone", "________________________________\nFrom: Hub<mailto:hub@hub.example.test>\nSent: \u200e30/\u200e11/\u200e2026 13:00\nTo: Alice<mailto:alice@example.test>\nSubject: Deploy?"},
+	{"Aliyun", "------------------------------------------------------------------\n发件人：Hub <hub@hub.example.test>\n发送时间：2026年11月30日(星期一) 13:00\n收件人：Alice <alice@example.test>\n主\u3000题：Deploy?"},
+	{"one line", "From: Hub <hub@hub.example.test> Sent: Monday, November 30, 2026 1:00 PM To: Alice Subject: Deploy?"},
+	{"unknown language", "Zaa: Hub <hub@hub.example.test>\nZbb: 30 zz 2026 13:00\nZcc: Alice <alice@example.test>\nZdd: Deploy?"},
 	{"type above", "##- Please type your reply above this line -##"},
 	{"reply above", "-- Reply ABOVE THIS LINE to add a comment --"},
 }

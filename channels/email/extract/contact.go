@@ -98,7 +98,7 @@ func sentence(s string) bool {
 // piped reports whether a line has short parts between bars or dots.
 func piped(s string) bool {
 	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '|' || r == '•' || r == '·' })
-	if len(parts) < 2 {
+	if len(parts) < 2 || strings.HasPrefix(s, "|") || strings.Contains(s, "||") { // a table, or code
 		return false
 	}
 	for _, p := range parts {
@@ -133,7 +133,7 @@ func contacts(lines []line, from int) int {
 			break
 		}
 		sure += score
-		if begins(&lines[start+at]) && sure >= sureContact {
+		if begins(&lines[start+at]) && (sure >= sureContact || titled(lines[start+at:end])) {
 			return owner(lines, start+at, first)
 		}
 		if at > 0 {
@@ -156,6 +156,19 @@ func paragraph(lines []line, end int) int {
 
 // begins reports whether a signature can begin with a line.
 func begins(l *line) bool { return isName(l.norm) || piped(l.norm) }
+
+// titled reports whether a paragraph is a full name and two titles or more.
+func titled(para []line) bool {
+	if len(para) < 3 || len(strings.Fields(para[0].norm)) < 2 || contact(&para[0]) > 0 {
+		return false
+	}
+	for i := 1; i < len(para); i++ {
+		if contact(&para[i]) == 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // owner returns the beginning of a signature whose part from i on was found:
 // above a company may stand whose signature it is, in a paragraph of its own.

@@ -72,6 +72,11 @@ func readHTML(body string, ours []string) (Result, bool) {
 	body, truncated := capped(body, maxMarkup)
 	p := linesOf(body, false)
 	r, quotes := read(p.lines, rememberSent(ours))
+	if r.Empty() && !quotes {
+		// A blockquote and nothing else is a way to indent.
+		p.unquote()
+		r, quotes = read(p.lines, rememberSent(ours))
+	}
 	if r.Empty() && p.signed {
 		// Some write into the element of their signature.
 		all := linesOf(body, true)

@@ -242,7 +242,7 @@ var fieldNames = names(map[field][]string{
 		"cc|bcc|kopie|copie|copia|cópia|kopia|kopi|kopio|kópia|másolat|bilgi|копия|копія|копие|κοιν|κοινοποίηση|עותק|نسخة|抄送|副本|참조|đồng gửi|สำเนา|kópía|kopija|koopia|cópia oculta|blindkopie|cc:|kopie an|másolatot kap|dk|в копии",
 	},
 	fieldSubject: {
-		"subject|betreff|betrifft|objet|sujet|asunto|assunto|oggetto|onderwerp|ämne|emne|aihe|otsikko|temat|předmět|předmet|predmet|tárgy|subiect|konu|тема|тема письма|относно|θέμα|נושא|الموضوع|موضوع|主题|主題|主旨|标题|標題|件名|제목|chủ đề|tiêu đề|subjek|perihal|perkara|judul|หัวเรื่อง|เรื่อง|tema|temats|tēma|teema|zadeva|naslov|наслов|предмет|assumpte|gaia|efni|lënda|subjekt",
+		"subject|betreff|betrifft|objet|sujet|asunto|assunto|oggetto|onderwerp|ämne|emne|aihe|otsikko|temat|předmět|předmet|predmet|tárgy|subiect|konu|тема|тема письма|относно|θέμα|נושא|الموضوع|موضوع|主题|主 题|主題|主 題|主旨|标题|標題|件名|제목|chủ đề|tiêu đề|subjek|perihal|perkara|judul|หัวเรื่อง|เรื่อง|tema|temats|tēma|teema|zadeva|naslov|наслов|предмет|assumpte|gaia|efni|lënda|subjekt",
 	},
 	fieldOther: {
 		"importance|priority|attachments|attachment|reply-to address|organization|wichtigkeit|priorität|anlagen|anhänge|anlage|pièces jointes|pièce jointe|importance haute|importancia|datos adjuntos|adjuntos|anexos|anexo|prioridade|allegati|priorità|bijlagen|urgentie|bilagor|prioritet|vedlegg|vedhæftede filer|liitteet|tärkeys|załączniki|ważność|přílohy|důležitost|prílohy|mellékletek|fontosság|atașări|önem|ekler|вложения|важность|вкладення|συνημμένα|附件|重要性|添付ファイル|重要度|첨부 파일|첨부|중요도|message-id|x-mailer|content-type|mime-version|in-reply-to|references|list-id|mailing-list|signed by|mailed-by|security",

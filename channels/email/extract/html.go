@@ -80,6 +80,17 @@ func (p *page) finish() {
 	supercited(p.lines)
 }
 
+// unquote makes text of what only blockquotes mark as a quote.
+func (p *page) unquote() {
+	kept := p.lines[:0]
+	for _, l := range p.lines {
+		if l.mark == "" {
+			kept = append(kept, quoted(strings.TrimSpace(l.body)))
+		}
+	}
+	p.lines = kept
+}
+
 // write adds text to the line.
 func (p *page) write(s string) {
 	if p.skip > 0 {
@@ -134,7 +145,7 @@ func (p *page) flush(asked bool) {
 	if p.text.Len() == 0 && !asked {
 		return
 	}
-	s := strings.TrimRightFunc(clean(p.text.String()), spaceOrInvisible)
+	s := strings.TrimRightFunc(clean(p.text.String()), trailing)
 	p.text.Reset()
 	for part := range strings.SplitSeq(s, "\n") {
 		l := quoted(part)

@@ -58,6 +58,7 @@ var htmlMails = []struct{ name, body string }{
 	{"closed wrongly", `<div><b>Yes, go ahead.</div></b></p><div><i>But not before Monday.</div></span></table><blockquote type=cite>Deploy?</div></blockquote>`},
 	{"table", `<table><tr><td><div>Yes, go ahead.</div></td></tr><tr><td>But not before Monday.</td></tr></table><blockquote type=cite>Deploy?</blockquote>`},
 	{"indented", `<blockquote style="margin:0 0 0 40px;border:none;padding:0px"><div>Yes, go ahead.</div><div>But not before Monday.</div></blockquote><div class="gmail_quote"><div class="gmail_attr">On Mon, Nov 30, 2026 at 1:00 PM Hub wrote:</div><blockquote class="gmail_quote">Deploy?</blockquote></div>`},
+	{"indented otherwise", `<blockquote style="margin-left:40px"><div>Yes, go ahead.</div><div>But not before Monday.</div></blockquote>`},
 	{"banner", `<table><tr><td>CAUTION: This email originated from outside of the organization.</td></tr></table><div>Yes, go ahead.</div><div>But not before Monday.</div>`},
 }
 

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -48,12 +49,12 @@ func split(s string) []line {
 	var lines []line
 	fenced := false
 	for raw := range strings.SplitSeq(s, "\n") {
-		l := quoted(strings.TrimRightFunc(raw, spaceOrInvisible))
+		l := quoted(strings.TrimRightFunc(raw, trailing))
 		if l.depth == 0 && strings.HasPrefix(l.norm, "```") {
 			fenced = !fenced
 		}
 		l.fence = fenced
-		lines = append(lines, l)
+		lines = append(lines, parted(l)...)
 	}
 	if fenced { // never closed, so it was none
 		for i := range lines {
@@ -63,6 +64,27 @@ func split(s string) []line {
 	supercited(lines)
 	return lines
 }
+
+// parted parts a line in which what introduces a quote comes right after the
+// text, since a program lost the line end: "Approve On 3 May 2026, X wrote:".
+func parted(l line) []line {
+	if l.depth > 0 || l.fence || len(l.raw) > maxAttribution || !strings.HasSuffix(l.norm, ":") && !strings.HasSuffix(l.norm, "--") {
+		return []line{l}
+	}
+	at := headInside.FindStringIndex(l.raw)
+	if at == nil {
+		return []line{l}
+	}
+	head, text := quoted(strings.TrimSpace(l.raw[at[0]:])), quoted(strings.TrimRightFunc(l.raw[:at[0]], trailing))
+	c := cluesOf(head.low)
+	if text.norm == "" || !separator(&head) && !(c.ends && c.colon && c.dated && (c.email || c.clock)) {
+		return []line{l}
+	}
+	return []line{text, head}
+}
+
+// headInside finds where it may begin.
+var headInside = regexp.MustCompile(`[\s\x{a0}](?:(?:On|Am|Le|El|Em|Op|Den|Il|Il giorno|W dniu|Dnia|Dne|Dňa|Pada|Vào) (?:\pL{2,10}[.,]{0,2} ){0,2}\d|-{3,} ?\pL[\pL ]{3,30} ?-{3,}$)`)
 
 // quoted makes a line of raw text, and counts its quote marks.
 func quoted(raw string) line {
@@ -191,6 +213,12 @@ func invisible(r rune) bool {
 }
 
 func spaceOrInvisible(r rune) bool { return unicode.IsSpace(r) || invisible(r) }
+
+// trailing reports whether r at the end of a line is nothing. The parts of an
+// emoji that are not seen belong to it.
+func trailing(r rune) bool {
+	return spaceOrInvisible(r) && r != 0x34f && r != 0x200d && (r < 0xfe00 || r > 0xfe0f) && r < 0xe0000
+}
 
 // trim takes blank lines off both ends.
 func trim(lines []line) []line { return trimEnd(trimStart(lines)) }

@@ -126,7 +126,7 @@ var signOffs = phraseSet(
 // footerStart are lines that servers, lists and programs write below a mail.
 var footerStart = regexp.MustCompile(`^[*_\[(]*(?:` + strings.Join([]string{
 	`you (?:received|are receiving|get|got) this (?:message|email|e-mail|mail|because)`, `you(?:'re| are) receiving this`, `to unsubscribe\b`, `unsubscribe(?: here| from this)?\b.{0,40}$`, `this (?:message|e-?mail|mail) (?:has been|was) (?:scanned|checked|sent (?:to|via|through|by|from)|delivered)`, `(?:this|diese|deze) (?:e-?mail|message) (?:and any|and its|contains|is intended|may contain|including|is confidential|is for)`,
-	`(?:virus-free|virenfrei|libre de virus|sans virus|garanti sans virus|exento de virus|priva di virus|virusvrij|virusfri|без вирусов|livre de vírus)\b`, `avast logo`, `checked by avg`, `no virus found`, `este correo electrónico ha sido comprobado`, `l'absence de virus`, `diese e-mail wurde von avast`, `reply to this email directly or view it on`, `you are receiving this because`, `visit topic\b.*to respond`, `disclaimer\b:?$`, `confidentiality (?:notice|note)`, `legal (?:notice|disclaimer)`,
+	`(?:virus-free|virenfrei|libre de virus|sans virus|garanti sans virus|exento de virus|priva di virus|virusvrij|virusfri|без вирусов|livre de vírus)\b`, `avast logo`, `checked by avg`, `no virus found`, `este correo electrónico ha sido comprobado`, `l'absence de virus`, `diese e-mail wurde von avast`, `reply to this email directly or view it on`, `you are receiving this because`, `visit topic\b.*to respond`, `disclaimer:`, `disclaimer$`, `confidentiality (?:notice|note)`, `legal (?:notice|disclaimer)`,
 	`think before you print`, `please (?:consider the environment|think before|do not print|don't print)`, `before printing`, `bitte (?:denken sie an die umwelt|prüfen sie|drucken sie)`, `pensez à l'environnement`, `n'imprimez`, `save (?:paper|a tree)`, `sent via .{1,40} mailing list`, `mailing list:?$`, `to (?:view this discussion|stop receiving (?:these|this))\b`, `view this discussion on`, `manage your (?:subscription|preferences)`, `visit your group`,
 	`-----begin pgp (?:public key block|signature)`, `(?:scanned|powered) by .{1,60}$`, `this communication (?:is|may|and)`, `notice of confidentiality`, `click here to report this email as spam`, `external email disclaimer`, `secured by .{1,60}$`, `vertraulichkeitshinweis`, `haftungsausschluss`, `rechtlicher hinweis`, `aviso legal`, `aviso de (?:privacidad|confidencialidad)`, `avis de confidentialité`, `avvertenza`, `informativa privacy`, `klauzula (?:poufności|informacyjna)`, `upozornění:`, `конфиденциальность`,
 }, "|") + `)`)
@@ -158,7 +158,7 @@ func footer(lines []line, from int) int {
 // line, with known words, or a paragraph that is a disclaimer.
 func footerBegins(lines []line, i int) bool {
 	l := &lines[i]
-	if !l.own() || l.fence || i > 0 && lines[i-1].norm != "" && !isRule(&lines[i-1]) && lines[i-1].norm != "-" {
+	if !l.own() || l.fence || i > 0 && lines[i-1].norm != "" && !isRule(&lines[i-1]) {
 		return false
 	}
 	if footerStart.MatchString(l.low) {
@@ -187,8 +187,11 @@ func disclaims(lines []line) bool {
 			n++
 		}
 	}
-	return n == len(privacy)
+	return n == len(privacy) || n == len(privacy)-1 && len(s) > 150 && thisMail.MatchString(s)
 }
+
+// thisMail are the first words of a disclaimer.
+var thisMail = regexp.MustCompile(`^\W{0,3}(?:(?:this|the (?:information|content)s?\b.{0,40}\b(?:this)) (?:e-?mail|message|communication|transmission)|th(?:is|e) (?:e-?mail|message)|(?:diese|dieses) (?:e-?mail|nachricht|mail)|(?:ce|cet|le présent) (?:message|courriel|e-?mail)|(?:este|esta|o presente) (?:mensaje|correo|e-?mail|mensagem|comunica)|(?:questo|questa|il presente) (?:messaggio|e-?mail|comunicazione)|(?:dit|deze) (?:bericht|e-?mail)|det(?:ta|te) (?:meddelande|mail|e-post)|denne (?:e-?mail|e-?post|mail|besked)|tämä (?:viesti|sähköposti)|niniejsza|ta wiadomość|tato zpráva|tento e-?mail|táto správa|ez az? (?:üzenet|e-?mail)|acest (?:mesaj|e-?mail)|bu (?:e-?posta|ileti|mesaj)|это (?:сообщение|письмо)|данное (?:сообщение|письмо)|цей лист|це повідомлення)`)
 
 // withoutNotes takes out single lines that no person wrote: pictures at the end,
 // and what a template says of itself.

@@ -111,7 +111,7 @@ func (c *cutter) headAt(i int) (n int, rule string) {
 		return 0, ""
 	case c.sent.marks(l), replyAbove.MatchString(l.low) && len(l.low) < 200:
 		return 1, "marker"
-	case separator(l):
+	case separator(l) || plainSeparators[l.low] && i+1 < len(c.lines) && headers(c.lines, i+1) > 0:
 		return 1 + fieldsBelow(c.lines, i+1), "separator"
 	}
 	if n := headers(c.lines, i); n > 0 {

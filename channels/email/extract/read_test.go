@@ -68,6 +68,9 @@ func TestPlaces(t *testing.T) {
 		{"list footer after the quote", "Approve\n\n" + wrote + "\n" + quote + "\n\n_______________________________________________\nTeam mailing list\nTeam@lists.example.test", "Approve", "Approve"},
 		{"disclaimer after the quote", "Approve\n\n" + wrote + "\n" + quote + "\n\nThis e-mail is confidential and intended only for the addressee. If you have received it in error, please delete it.", "Approve", "Approve"},
 		{"initials", "Hello\n\n" + wrote + "\n> Hi\n\nYes.\n\nAW> and\nAW> this\n", "Hello\n\n> Hi\n\nYes.", "Hello\n\n\nYes."},
+		{"line end lost", "Approve On Mon, Nov 30, 2026 at 1:00 PM Hub <hub@hub.example.test> wrote:\n" + quote, "Approve", "Approve"},
+		{"line end lost, no marks", "Approve On Mon, Nov 30, 2026 at 1:00 PM, Hub wrote:\n\n" + ask, "Approve", "Approve"},
+		{"line end lost before a separator", "Approve -----Original Message-----\nFrom: Hub\n\n" + ask, "Approve", "Approve"},
 		{"numbers of an answer", "4011 3000 1234 5678\n4011 3000 8765 4321\n\n" + wrote + "\n" + quote, "4011 3000 1234 5678\n4011 3000 8765 4321", "4011 3000 1234 5678\n4011 3000 8765 4321"},
 		{"fields", "name: Alice\nfrom: a@example.test\nto: b@example.test\ndate: 2026-11-30\n\n" + wrote + "\n" + quote, "name: Alice\nfrom: a@example.test\nto: b@example.test\ndate: 2026-11-30", "name: Alice\nfrom: a@example.test\nto: b@example.test\ndate: 2026-11-30"},
 	} {

@@ -7,22 +7,24 @@ import (
 )
 
 const (
-	maxSignature   = 20 // lines of a signature that only its look gives away
-	maxShort       = 90 // bytes in such a line
-	maxNameWords   = 5
-	minMobile      = 9  // bytes of "Sent from my …"
-	maxMobile      = 90 // and at most
-	maxRuledSignin = 8  // lines below a "---" that is taken for a signature's
+	maxSignature = 20 // lines of a signature that only its look gives away
+	maxShort     = 90 // bytes in such a line
+	maxNameWords = 5
+	minMobile    = 9  // bytes of "Sent from my …"
+	maxMobile    = 90 // and at most
+	maxRuled     = 8  // lines below a "---" that make it a signature's
 )
 
 // unsigned takes the signature off the end of what somebody wrote, and what
-// servers and programs put there. It never takes everything, except for what
-// can't be anything else. It says what it took.
-// above says that more stands above the lines, so that they may be all signature.
-func unsigned(lines []line, above bool) ([]line, []string) {
-	from, why := 0, []string(nil)
+// servers and programs put there, and says by which rules. It takes everything
+// only if it can't be anything else, or if above says that more stands above.
+func unsigned(lines []line, above bool) (kept []line, why []string) {
+	from := 0 // the first line that may begin a signature
 	if lines = trim(lines); !above {
+		var more []string
 		lines, why = withoutMobile(lines)
+		lines, more = withoutTop(lines)
+		why = append(why, more...)
 		from = 1
 	}
 	ps := postscript(lines)
@@ -39,6 +41,7 @@ func unsigned(lines []line, above bool) ([]line, []string) {
 	return trim(kept), why
 }
 
+// unsignedPart applies the rules in turn to lines without a postscript.
 func unsignedPart(lines []line, from int) (kept []line, why []string) {
 	for _, rule := range []struct {
 		name string
@@ -79,19 +82,48 @@ func withoutMobile(lines []line) ([]line, []string) {
 // make of it: without the space, or two underscores and more.
 func delimited(lines []line, from int) int {
 	for i := range lines {
-		l := &lines[i]
-		if l.depth > 0 || l.fence {
-			continue
-		}
-		s := strings.Trim(l.norm, "*")
-		switch {
-		case s == "--" || s == "-- -" || len(s) >= 2 && strings.Trim(s, "_") == "":
-			return i
-		case (s == "-" || s == "ᐧ") && strings.TrimSpace(l.body) != "-" && i >= from: // a dash that is longer, alone
+		if l := &lines[i]; l.own() && !l.fence && isDelimiter(l) && (i > 0 || from == 0 || !proseBelow(lines)) {
 			return i
 		}
 	}
 	return len(lines)
+}
+
+func isDelimiter(l *line) bool {
+	s := strings.Trim(l.norm, "*")
+	return s == "--" || s == "-- -" || len(s) >= 2 && strings.Trim(s, "_") == ""
+}
+
+// proseBelow reports whether sentences stand below a signature at the top, as
+// they do if a program puts it there, or if the line was drawn for no signature.
+func proseBelow(lines []line) bool {
+	at := 1
+	if lines[0].norm[0] == '-' { // below the paragraph of the signature
+		for at < len(lines) && lines[at].norm != "" {
+			at++
+		}
+	}
+	for ; at < len(lines); at++ {
+		if l := &lines[at]; l.own() && isProse(l) && len(strings.Fields(l.norm)) > 3 {
+			return !footerBegins(lines, at)
+		}
+	}
+	return false
+}
+
+// withoutTop takes a delimiter off the top that has prose below it, with the
+// signature between them.
+func withoutTop(lines []line) ([]line, []string) {
+	if len(lines) == 0 || !lines[0].own() || !isDelimiter(&lines[0]) || !proseBelow(lines) {
+		return lines, nil
+	}
+	at := 1
+	if lines[0].norm[0] == '-' {
+		for at < len(lines) && lines[at].norm != "" {
+			at++
+		}
+	}
+	return trim(lines[at:]), []string{"delimiter"}
 }
 
 // mobile finds "Sent from my iPhone".
@@ -122,26 +154,34 @@ func postscript(lines []line) int {
 }
 
 // ruled finds a line of dashes, stars or the like with a short signature below
-// it, or with nothing.
+// it, framed perhaps, or with nothing.
 func ruled(lines []line, from int) int {
+	found := len(lines)
 	for i := len(lines) - 1; i >= from && len(lines)-i <= maxSignature; i-- {
 		if !isRule(&lines[i]) {
 			continue
 		}
-		below := trim(lines[i+1:])
-		if len(below) == 0 {
-			return i
+		if i > 0 && lines[i-1].norm != "" && i+1 < len(lines) && lines[i+1].norm == "" && len(trim(lines[i+1:])) > 0 {
+			continue // it underlines a heading
 		}
-		if len(below) <= maxRuledSignin && looksSigned(below) {
-			return i
+		below := withoutRule(trim(lines[i+1:]))
+		if len(below) == 0 || len(below) <= maxRuled && looksSigned(below) {
+			found = i
 		}
 	}
-	return len(lines)
+	return found
 }
 
-// isRule reports whether a line is drawn: three or more of one character.
+// isRule reports whether a line is drawn: three or more of one character, or
+// one long dash, or the dot that Gmail leaves behind.
 func isRule(l *line) bool {
-	if l.depth > 0 || l.fence || len(l.norm) < 3 {
+	if l.depth > 0 || l.fence {
+		return false
+	}
+	if l.norm == "-" && strings.TrimSpace(l.body) != "-" || l.norm == "ᐧ" {
+		return true
+	}
+	if len(l.norm) < 3 {
 		return false
 	}
 	c := l.norm[0]
@@ -245,7 +285,7 @@ func dashName(lines []line, from int) int {
 // a capital or in a script without them, and nothing else.
 func isName(norm string) bool {
 	s := strings.Trim(norm, "*_ ,.")
-	if s == "" || len(s) > 60 || strings.ContainsAny(s, "0123456789@:;?!/\\|<>[]{}=#\"") || strings.HasPrefix(norm, "- ") {
+	if s == "" || len(s) > 60 || strings.ContainsAny(s, "0123456789@:;?!/\\|<>[]{}=#\"") || listPoint(norm) {
 		return false
 	}
 	words := strings.Fields(s)

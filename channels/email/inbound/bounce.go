@@ -33,7 +33,12 @@ var serverName = regexp.MustCompile(`(?i)(mailer-daemon|postmaster|mail delivery
 
 // plainLocal is a local part without the signs that people put between words.
 func plainLocal(local string) string {
-	return strings.NewReplacer("-", "", "_", "", ".", "").Replace(asciiLower(local))
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r == '.' {
+			return -1
+		}
+		return r
+	}, asciiLower(local))
 }
 
 // robot reports whether an address says that nobody reads it.

@@ -91,7 +91,9 @@ func NewExplainer(c *Context) *Explainer {
 
 // card is the question as a channel would see it.
 func (c *Context) card() *hub.Card {
-	card := &hub.Card{MessageID: c.Question, Type: ma2h.Ask, Status: ma2h.Open, Title: firstLine(c.Text), Mode: ma2h.Select, CanAnswer: true, MayAnswer: true}
+	local, _ := splitAddress(c.ReplyTo)
+	agent, _, _ := strings.Cut(local, "+") // "Hi Hub," greets nobody else
+	card := &hub.Card{MessageID: c.Question, AgentID: agent, Type: ma2h.Ask, Status: ma2h.Open, Title: firstLine(c.Text), Mode: ma2h.Select, CanAnswer: true, MayAnswer: true}
 	switch len(c.Options) {
 	case 0:
 		card.Mode = ma2h.Input

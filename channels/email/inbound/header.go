@@ -124,15 +124,12 @@ func (h header) has(name string) bool {
 	return slices.ContainsFunc(h, func(f field) bool { return f.name == name })
 }
 
-// text returns the topmost value with its encoded words read (RFC 2047), on one
-// line.
-func (h header) text(name string) string {
-	return oneLine(decodeWords(h.first(name)))
-}
-
 // unfold joins the lines of a value (RFC 5322 §2.2.3).
 func unfold(value string) string {
-	return strings.TrimSpace(strings.NewReplacer("\r\n", "", "\n", "").Replace(value))
+	if !strings.Contains(value, "\n") {
+		return strings.TrimSpace(value)
+	}
+	return strings.TrimSpace(strings.ReplaceAll(strings.ReplaceAll(value, "\r\n", ""), "\n", ""))
 }
 
 // decodeWords reads encoded words, in whatever charset. Bytes that are no UTF-8

@@ -46,6 +46,8 @@ func (j *judgement) identify(ctx context.Context, match Match) identity {
 func (j *judgement) weigh(via Via, auth *authres.Verdict) identity {
 	token := via == ViaToken
 	switch {
+	case token && j.policy() == Token:
+		return j.proved("the token and From match")
 	case auth.Damaged && token:
 		return identity{AnswerSuspect, "our server's Authentication-Results is damaged, as if somebody had meddled"}
 	case auth.Damaged:
@@ -59,10 +61,7 @@ func (j *judgement) weigh(via Via, auth *authres.Verdict) identity {
 	case !token:
 		return j.proved("From matches and is proved by " + proof(auth))
 	}
-	switch j.policy() {
-	case Token:
-		return j.proved("the token and From match")
-	case Strict:
+	if j.policy() == Strict {
 		if !auth.Proved() || auth.DMARC == authres.Fail {
 			return j.unproved("the token and From match, but neither DMARC nor aligned DKIM passed, and the policy is strict", auth)
 		}
@@ -94,6 +93,9 @@ func (j *judgement) unproved(why string, auth *authres.Verdict) identity {
 // forwarded says which trace there is of a forwarder or list, which break SPF by
 // their own address and DKIM by a footer.
 func (m *Mail) forwarded(auth *authres.Verdict, envelopeFrom string) string {
+	if auth.DKIM == authres.Pass {
+		return "a signature of From's organization passed"
+	}
 	if auth.DKIM == authres.Fail || auth.DKIM == authres.PermError || auth.DKIM == authres.TempError {
 		return "it has a signature that broke"
 	}

@@ -16,12 +16,16 @@ import (
 const (
 	// MaxMail bounds a mail, in bytes.
 	MaxMail = 25 << 20
-	// maxText bounds each body of text, in bytes.
-	maxText = 1 << 20
+	// maxText bounds the text of all bodies, in bytes, and maxSubject the
+	// subject, as it stands.
+	maxText    = 1 << 20
+	maxSubject = 4 << 10
+	// maxReport bounds a delivery report, in bytes.
+	maxReport = 64 << 10
 	// maxParts bounds the lines that may begin a part, and maxMultiparts how many
 	// parts may have parts of their own, and so how deep they go.
 	maxParts      = 2000
-	maxMultiparts = 24
+	maxMultiparts = 12
 )
 
 // Mail is a mail taken apart.
@@ -45,6 +49,7 @@ type Mail struct {
 	damaged      string // what kept us from taking it apart, "" for nothing
 	reactionOnly bool
 	multiparts   int // found so far
+	text         int // bytes of text so far
 	nested       int // how many signed mails this one is in
 }
 
@@ -68,7 +73,10 @@ func Parse(raw []byte) *Mail {
 func (m *Mail) Header(name string) []string { return m.header.all(strings.ToLower(name)) }
 
 // Subject returns the subject, readable and on one line.
-func (m *Mail) Subject() string { return m.header.text("subject") }
+func (m *Mail) Subject() string {
+	s := m.header.first("subject")
+	return oneLine(decodeWords(s[:min(len(s), maxSubject)]))
+}
 
 // MessageID returns the Message-ID without < and >, "" when there is none.
 func (m *Mail) MessageID() string {
@@ -261,9 +269,8 @@ func (m *Mail) leaf(p *enmime.Part, h header) []body {
 // textBody reads text in the charset and form that its header says.
 func (m *Mail) textBody(content []byte, h header) body {
 	typ, params := mediaType(h.first("content-type"))
-	if len(content) > maxText {
-		content = content[:maxText]
-	}
+	content = content[:min(len(content), maxText-m.text)]
+	m.text += len(content)
 	text := strings.ReplaceAll(decodeText(content, params["charset"]), "\r\n", "\n")
 	if typ == "text/html" {
 		return body{html: text}
@@ -279,9 +286,9 @@ func (m *Mail) textBody(content []byte, h header) body {
 func (m *Mail) special(typ string, params map[string]string, name string, content []byte) bool {
 	switch typ {
 	case "message/delivery-status", "message/global-delivery-status":
-		m.delivery = append(append(m.delivery, content...), "\r\n\r\n"...)
+		m.delivery = append(append(m.delivery, content[:min(len(content), maxReport)]...), "\r\n\r\n"...)
 	case "message/disposition-notification", "message/global-disposition-notification":
-		m.disposition = content
+		m.disposition = content[:min(len(content), maxReport)]
 	case "message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers", "text/rfc822":
 		if m.returned == nil {
 			m.returned, _ = readHeader(content[:min(len(content), maxHeader)])

@@ -41,8 +41,12 @@ func (r *Reader) find(ctx context.Context, m *Mail, env Envelope, f Finder) (loo
 	if err := ask(m.ids(), f.MessageID, ViaMessageID); err != nil {
 		return l, err
 	}
-	if err := ask(tags(m.Subject()), f.Subject, ViaSubject); err != nil {
-		return l, err
+	// A tag is no secret, so it names nothing in a mail to an address of ours
+	// that says otherwise.
+	if len(l.found) == 0 && !slices.ContainsFunc(addresses, r.isOurs) {
+		if err := ask(tags(m.Subject()), f.Subject, ViaSubject); err != nil {
+			return l, err
+		}
 	}
 	slices.SortStableFunc(l.found, func(a, b Match) int { return viaRank(a.Via) - viaRank(b.Via) })
 	return l, nil

@@ -18,7 +18,7 @@ type recipientReport struct{ recipient, action, status, diagnostic string }
 // leave out the blank line after it.
 func (m *Mail) deliveryReports() []recipientReport {
 	var out []recipientReport
-	rest := m.delivery
+	rest := m.delivery[:min(len(m.delivery), maxReport)]
 	for len(rest) > 0 {
 		h, after := readHeader(rest)
 		if len(after) == len(rest) {

@@ -46,8 +46,8 @@ func onlySigns(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
-// mentions reports whether a text has the name of a choice in it, or its number in
-// a line of few words.
+// mentions reports whether a text has the name of a choice in it, or what may be its
+// number.
 func mentions(c *hub.Card, text string) bool {
 	const few = 5
 	words := foldWords(text)
@@ -57,20 +57,33 @@ func mentions(c *hub.Card, text string) bool {
 		}
 	}
 	for _, line := range strings.Split(text, "\n") {
-		line := foldWords(line)
-		for i, w := range line {
-			n, err := strconv.Atoi(w)
-			if err == nil && n >= 1 && n <= len(c.Options) && (len(line) <= few || i > 0 && optionWord(line[i-1])) {
-				return true
-			}
+		if namesNumber(foldWords(line), len(c.Options)) {
+			return true
 		}
 	}
 	return false
 }
 
+// namesNumber reports whether the words of a line may name one of n choices by its
+// number: it begins with one, it has few words besides, or it says "option".
+func namesNumber(line []string, n int) bool {
+	const few = 5
+	for i, w := range line {
+		if optionWord(w) && len(line) <= few {
+			return true // "option two"
+		}
+		k, err := strconv.Atoi(w)
+		if err == nil && k >= 1 && k <= n && (i == 0 || len(line) <= few || optionWord(line[i-1])) {
+			return true
+		}
+	}
+	return false
+}
+
+// optionWord reports whether a folded word announces the number of a choice.
 func optionWord(w string) bool {
 	switch w {
-	case "option", "opt", "choice", "number", "nr", "no", "nummer", "número", "numéro", "opción", "opzione", "opção", "вариант", "номер", "auswahl", "keuze", "alternativ", "pick", "take":
+	case "option", "opción", "opzione", "opção", "optie", "opcja", "вариант", "choice", "choix", "auswahl", "keuze", "alternativ", "alternative", "number", "nummer", "número", "numéro", "numero", "номер":
 		return true
 	}
 	return false

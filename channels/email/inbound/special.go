@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"unicode"
 )
 
 // emojiOf returns the emoji of a reaction: of Gmail's JSON
@@ -31,10 +30,11 @@ var reacted = regexp.MustCompile(`(?i)^\S.{0,120}(` + strings.Join([]string{
 	`iletinize tepki verdi`, `отреагировал(а)? на ваше сообщение`, `さんがあなたのメッセージにリアクションしました`, `对你的邮件做出了反应`, `님이 메시지에 반응했습니다`,
 }, "|") + `)[.:]?\s*(<\S*>)?\W*$`)
 
-// reactionLine reports whether a text is the mail that stands for a reaction.
+// reactionLine reports whether a text is the mail that stands for a reaction, which
+// says so in its first line.
 func reactionLine(text string) bool {
-	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return reacted.MatchString(strings.TrimSpace(first)) && !strings.ContainsFunc(rest, unicode.IsDigit) && len(rest) < 400
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return reacted.MatchString(strings.TrimSpace(first))
 }
 
 // calendarMethod finds METHOD in a calendar object (RFC 5546 §1.4).

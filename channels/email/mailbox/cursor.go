@@ -35,13 +35,14 @@ func (c cursor) isDone(uid uint32) bool { return uid <= c.base || c.done.has(uid
 // with returns the cursor that stands when a mail is done. lowest is the lowest
 // UID that is still to do, 0 for none.
 func (c cursor) with(uid, lowest uint32) cursor {
-	if uid > c.base {
-		c.done = c.done.with(uid)
-	}
 	c.unfiled = c.unfiled.with(uid)
 	if len(c.unfiled) > window {
 		c.unfiled = c.unfiled[len(c.unfiled)-window:]
 	}
+	if c.isDone(uid) {
+		return c // handled once more, to be moved; that says nothing about the others
+	}
+	c.done = c.done.with(uid)
 	base := c.base
 	if top := c.top(); top > window {
 		base = max(base, top-window)

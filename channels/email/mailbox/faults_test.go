@@ -73,10 +73,15 @@ func TestServerFreezesAtWork(t *testing.T) {
 	d := mailtest.StartDovecot(t, mailtest.DovecotOptions{})
 	h, conf := newHub(), config(d)
 	conf.Timing.Command = time.Second
+	var thaws sync.WaitGroup
+	defer thaws.Wait()
 	h.decide = func(_ context.Context, m mailbox.Mail) (mailbox.Disposition, error) {
 		if m.UID%4 == 0 && h.called(m.Key) == 1 {
 			d.Freeze()
-			time.AfterFunc(1500*time.Millisecond, d.Thaw)
+			thaws.Go(func() {
+				<-time.After(1500 * time.Millisecond)
+				d.Thaw()
+			})
 		}
 		return mailbox.Processed, nil
 	}

@@ -162,14 +162,14 @@ func (s *session) lookUpRole(ctx context.Context, role imap.MailboxAttr) (string
 	var options *imap.ListOptions
 	if s.c.caps.Has(imap.CapSpecialUse) && s.c.caps.Has(imap.CapListExtended) {
 		options = &imap.ListOptions{SelectSpecialUse: true}
-	} else if s.r.noList {
+	} else if s.r.noList.Load() {
 		return "", &imap.Error{Type: imap.StatusResponseTypeNo, Text: "the list of folders can't be read; name the folder instead of its role"}
 	}
 	found, err := s.list(ctx, "*", options)
 	if err != nil {
 		var no *imap.Error
 		if ctx.Err() == nil && !errors.As(err, &no) {
-			s.r.noList = true // the next connection does without
+			s.r.noList.Store(true) // the next connection does without
 		}
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,7 +21,8 @@ type Reader struct {
 	// how often mails were tried, and what became of those that are to be moved.
 	attempts map[string]*attempt
 	filing   map[string]Disposition
-	noList   bool // a connection ended when all folders were listed
+
+	noList atomic.Bool // a connection ended when all folders were listed
 
 	mu      sync.Mutex
 	last    time.Time

@@ -12,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -133,6 +134,7 @@ type process struct {
 	logs func() string
 	dial []string // addresses that answer when it is ready
 
+	mu     sync.Mutex // a test may freeze it from one goroutine and kill it from another
 	cmd    *exec.Cmd
 	said   *bytes.Buffer // by the first process, to be read when it has exited
 	exited chan struct{}
@@ -141,6 +143,8 @@ type process struct {
 // start runs the server and waits until it answers.
 func (p *process) start() {
 	p.tb.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.cmd, p.said, p.exited = p.make(), new(bytes.Buffer), make(chan struct{})
 	p.cmd.Stdout, p.cmd.Stderr = p.said, p.said
 	p.cmd.WaitDelay = time.Second // its children hold the pipe, and may be left over
@@ -177,6 +181,13 @@ func (p *process) answers(addr string) error {
 // signal tells every process of the server.
 func (p *process) signal(sig syscall.Signal) {
 	p.tb.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tell(sig)
+}
+
+func (p *process) tell(sig syscall.Signal) {
+	p.tb.Helper()
 	if p.cmd == nil {
 		p.tb.Fatal("the server is not running")
 	}
@@ -188,10 +199,12 @@ func (p *process) signal(sig syscall.Signal) {
 // kill ends every process of the server at once. A second call does nothing.
 func (p *process) kill() {
 	p.tb.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.cmd == nil {
 		return
 	}
-	p.signal(syscall.SIGKILL)
+	p.tell(syscall.SIGKILL)
 	<-p.exited
 	// Its children are not ours to wait for, and stay in the process table until
 	// somebody takes note; what they held is free when they are dead.
