@@ -164,20 +164,19 @@ func (d *Directory) mayDirect(agentID, person string) bool {
 // known to be recorded.
 func (h *Hub) direct(ctx context.Context, x Direction) (DirectOutcome, error) {
 	o, err := h.decideDirection(ctx, x)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrGone) { // what it is about
+		o, err = DirectOutcome{Kind: Refused, Reason: ReasonNotFound, AgentID: x.AgentID}, nil
+		c := &Change{At: now()}
+		if keepDirection(x, &o, c); c.Receipt != nil {
+			err = h.apply(ctx, c)
+		}
+	}
 	switch seen, repeated := errors.AsType[*RepeatedError](err); {
 	case repeated && seen.Outcome.Direct == nil:
 		return DirectOutcome{}, fmt.Errorf("direct: receipt %q belongs to an answer", x.Receipt.Key)
 	case repeated:
 		o = *seen.Outcome.Direct
 		o.Repeated = true
-	case errors.Is(err, ErrNotFound) || errors.Is(err, ErrGone): // what it is about
-		o = DirectOutcome{Kind: Refused, Reason: ReasonNotFound, AgentID: x.AgentID}
-		c := &Change{At: now()}
-		if keepDirection(x, &o, c); c.Receipt != nil {
-			if err := h.apply(ctx, c); err != nil {
-				return DirectOutcome{}, err
-			}
-		}
 	case err != nil:
 		return DirectOutcome{}, err
 	}

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"crypto/ed25519"
 	"crypto/hkdf"
 	"crypto/sha256"
 )
@@ -21,6 +22,18 @@ func (k KeyRing) Derive(purpose string) [][]byte {
 			panic("hkdf: " + err.Error()) // 32 bytes of SHA-256 never fail
 		}
 		out = append(out, key)
+	}
+	return out
+}
+
+// Ed25519 returns one signing key a ring entry: the first signs what the hub
+// pushes, and discovery shows the public half of all, so that what a key signed
+// still verifies while another replaces it.
+func (k KeyRing) Ed25519() []ed25519.PrivateKey {
+	seeds := k.Derive("ed25519")
+	out := make([]ed25519.PrivateKey, len(seeds))
+	for i, seed := range seeds {
+		out[i] = ed25519.NewKeyFromSeed(seed)
 	}
 	return out
 }

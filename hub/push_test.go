@@ -307,7 +307,7 @@ func TestPushFailures(t *testing.T) {
 				}
 				id := w.submit(pushed("0.5", "https://agent.example.com/", nil)).Message.ID
 				w.answer(hub.Answer{MessageID: id, Option: 1})
-				time.Sleep(14 * time.Hour)
+				time.Sleep(tt.atMost + time.Hour)
 				synctest.Wait()
 				s, err := w.h.Inspect(t.Context(), id)
 				if err != nil {

@@ -16,6 +16,7 @@ package api
 
 import (
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -46,6 +47,9 @@ type Agents interface {
 	Resolve(ctx context.Context, agent *hub.Agent, id string, raw []byte) (ma2h.Resolved, error)
 	Cancel(ctx context.Context, agent *hub.Agent, id string) (ma2h.Resolved, error)
 	Ack(ctx context.Context, agent *hub.Agent, id string, raw []byte) (*ma2h.Ack, error)
+	Inbox(ctx context.Context, agent *hub.Agent, limit int, wait time.Duration) ([]hub.InboxEntry, error)
+	InboxAck(ctx context.Context, agent *hub.Agent, raw []byte) (int, error)
+	Presence(ctx context.Context, agentID string) (ma2h.Presence, error)
 	List(ctx context.Context, q hub.ListQuery) ([]*hub.Message, error)
 }
 
@@ -77,6 +81,9 @@ type Options struct {
 	// Stats counts what the store holds, for GET /admin/v1/stats: Open, Lanes and
 	// Unsealed. The API fills in the rest.
 	Stats func(ctx context.Context) (*admin.Stats, error)
+	// SigningKeys are the public halves of the keys that the hub itself signs with;
+	// discovery shows them, unless nothing is pushed.
+	SigningKeys []ed25519.PublicKey
 	// Version is the build's, for GET /admin/v1/stats.
 	Version string
 	// Pages are the channels' own routes by [http.ServeMux] pattern. They do
@@ -149,6 +156,10 @@ func (a *API) routes() {
 	a.on(http.MethodPost, "/v1/messages/{id}/resolve", a.agent(a.resolve))
 	a.on(http.MethodPost, "/v1/messages/{id}/ack", a.agent(a.ack))
 
+	a.on(http.MethodGet, "/v1/inbox", a.agent(a.inbox))
+	a.on(http.MethodPost, "/v1/inbox/ack", a.agent(a.inboxAck))
+	a.on(http.MethodGet, "/v1/agents/*", a.presence)
+
 	a.on(http.MethodGet, "/admin/v1/messages", a.operator(a.adminList))
 	a.on(http.MethodGet, "/admin/v1/messages/{id}", a.operator(a.adminRead))
 	a.on(http.MethodGet, "/admin/v1/messages/{id}/events", a.operator(a.adminEvents))
@@ -198,10 +209,7 @@ func (a *API) fallback(w http.ResponseWriter, r *http.Request) {
 		a.pages.ServeHTTP(x, r) // not the handler itself: this sets the path values
 		return
 	}
-	a.refuse(x, r, &hub.Error{
-		Code: ma2h.CodeNotFound,
-		Msg:  "there is nothing at this path; GET /openapi.yaml lists what there is",
-	})
+	a.refuse(x, r, nothingHere())
 }
 
 // ours reports whether a path is the API's, so that a program gets JSON there

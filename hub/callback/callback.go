@@ -159,7 +159,8 @@ func (p *Pusher) sign(push *hub.Push, now time.Time) (string, *hub.DeliveryError
 	case errors.Is(err, ma2h.ErrUnsignable):
 		return "", permanent(CodeUnsignable, "a 0.2 Response has no signature; send 0.3 or later, or read it by GET")
 	case err != nil:
-		// The error may quote the Response.
+		// What is wrong with it is no matter for whoever reads errors: it holds
+		// what a person answered.
 		return "", permanent(CodeUnsignable, "the Response can't be signed; read it by GET")
 	}
 	return signature, nil

@@ -267,7 +267,8 @@ func TestBadReceivers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url, roots := rawReceiver(t, tt.handle)
-			p := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots})
+			// None of these may take as long as a call may.
+			p := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots, Timeout: time.Hour})
 			for _, minor := range []int{1, 5} {
 				err := p.Push(t.Context(), signedPush(t, minor, url))
 				if tt.code != "" {
@@ -277,6 +278,29 @@ func TestBadReceivers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A body that has no end is let go soon, however fast it comes.
+func TestBodyIsNotKept(t *testing.T) {
+	t.Parallel()
+	wrote := make(chan int, 1)
+	url, roots := rawReceiver(t, func(ctx context.Context, conn net.Conn) {
+		says("HTTP/1.1 200 OK\r\n\r\n")(ctx, conn)
+		total := 0
+		for {
+			n, err := conn.Write(make([]byte, 1<<16))
+			if total += n; err != nil {
+				wrote <- total
+				return
+			}
+		}
+	})
+	if err := callback.New(callback.Options{AllowLoopback: true, RootCAs: roots}).Push(t.Context(), signedPush(t, 5, url)); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-wrote; n > 32<<20 { // most of it in buffers on the way
+		t.Errorf("%d bytes of the body went out", n)
 	}
 }
 
@@ -384,30 +408,33 @@ func TestUnfit(t *testing.T) {
 		change func(*hub.Push)
 		keys   []ed25519.PrivateKey
 		code   string
+		msg    string
 	}{
-		{"0.2", 2, func(*hub.Push) {}, nil, callback.CodeUnsignable},
-		{"0.2 by Ed25519", 2, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, keys, callback.CodeUnsignable},
-		{"0.1 by Ed25519", 1, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, keys, callback.CodeUnsignable},
-		{"no secret", 5, func(p *hub.Push) { p.Signing = hub.Secret{} }, nil, callback.CodeNoKey},
-		{"no secret at 0.1", 1, func(p *hub.Push) { p.Signing = hub.Secret{} }, nil, callback.CodeNoKey},
-		{"no key of the hub's", 5, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, nil, callback.CodeNoKey},
-		{"no algorithm", 5, func(p *hub.Push) { p.Algorithm = "" }, keys, callback.CodeNoKey},
-		{"unknown algorithm", 5, func(p *hub.Push) { p.Algorithm = "none" }, keys, callback.CodeNoKey},
-		{"unknown scheme", 5, func(p *hub.Push) { p.Scheme = "basic" }, nil, callback.CodeBadCredential},
-		{"bearer without a token", 5, func(p *hub.Push) { p.Scheme = "bearer" }, nil, callback.CodeBadCredential},
-		{"apikey without a key", 5, func(p *hub.Push) { p.Scheme = "apikey" }, nil, callback.CodeBadCredential},
-		{"line break in the token", 5, func(p *hub.Push) { p.Scheme, p.Credential = "bearer", hub.NewSecret("hunter2\n") }, nil, callback.CodeBadCredential},
-		{"header in the key", 5, func(p *hub.Push) { p.Scheme, p.Credential = "apikey", hub.NewSecret("hunter2\r\nX-Evil: 1") }, nil, callback.CodeBadCredential},
-		{"no Response", 5, func(p *hub.Push) { p.Body = nil }, nil, callback.CodeUnsignable},
-		{"half a Response", 5, func(p *hub.Push) { p.Body = p.Body[:len(p.Body)/2] }, nil, callback.CodeUnsignable},
-		{"twice a name", 5, func(p *hub.Push) { p.Body = []byte(`{"ma2h_version":"0.5","state":{"hunter2":1,"hunter2":2}}`) }, nil, callback.CodeUnsignable},
+		{"0.2", 2, func(*hub.Push) {}, nil, callback.CodeUnsignable, "send 0.3 or later"},
+		{"0.2 by Ed25519", 2, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, keys, callback.CodeUnsignable, "send 0.3 or later"},
+		{"0.1 by Ed25519", 1, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, keys, callback.CodeUnsignable, "a 0.1 Response is signed with a secret"},
+		{"no secret", 5, func(p *hub.Push) { p.Signing = hub.Secret{} }, nil, callback.CodeNoKey, "the secret that signs is not set"},
+		{"no secret at 0.1", 1, func(p *hub.Push) { p.Signing = hub.Secret{} }, nil, callback.CodeNoKey, "the secret that signs is not set"},
+		{"no key of the hub's", 5, func(p *hub.Push) { p.Algorithm = ma2h.AlgEd25519 }, nil, callback.CodeNoKey, "this hub has no key for Ed25519"},
+		{"no algorithm", 5, func(p *hub.Push) { p.Algorithm = "" }, keys, callback.CodeNoKey, "there is no such algorithm"},
+		{"unknown algorithm", 5, func(p *hub.Push) { p.Algorithm = "none" }, keys, callback.CodeNoKey, "there is no such algorithm"},
+		{"unknown scheme", 5, func(p *hub.Push) { p.Scheme = "basic" }, nil, callback.CodeBadCredential, "it is hmac, bearer or apikey"},
+		{"bearer without a token", 5, func(p *hub.Push) { p.Scheme = "bearer" }, nil, callback.CodeBadCredential, "token_ref names is not set"},
+		{"apikey without a key", 5, func(p *hub.Push) { p.Scheme = "apikey" }, nil, callback.CodeBadCredential, "token_ref names is not set"},
+		{"line break in the token", 5, func(p *hub.Push) { p.Scheme, p.Credential = "bearer", hub.NewSecret("hunter2\n") }, nil, callback.CodeBadCredential, "mend the secret"},
+		{"header in the key", 5, func(p *hub.Push) { p.Scheme, p.Credential = "apikey", hub.NewSecret("hunter2\r\nX-Evil: 1") }, nil, callback.CodeBadCredential, "mend the secret"},
+		{"no Response", 5, func(p *hub.Push) { p.Body = nil }, nil, callback.CodeUnsignable, "can't be signed"},
+		{"half a Response", 5, func(p *hub.Push) { p.Body = p.Body[:len(p.Body)/2] }, nil, callback.CodeUnsignable, "can't be signed"},
+		{"twice a name", 5, func(p *hub.Push) { p.Body = []byte(`{"ma2h_version":"0.5","state":{"hunter2":1,"hunter2":2}}`) }, nil, callback.CodeUnsignable, "can't be signed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			push := signedPush(t, tt.minor, r.URL)
 			tt.change(&push)
 			err := r.pusher(callback.Options{Keys: tt.keys}).Push(t.Context(), push)
-			wantDelivery(t, err, tt.code, true, false)
+			if e := wantDelivery(t, err, tt.code, true, false); !strings.Contains(e.Msg, tt.msg) {
+				t.Errorf("%q does not say %q", e.Msg, tt.msg)
+			}
 			if strings.Contains(fmt.Sprintf("%v %+v", err, err), "hunter2") {
 				t.Errorf("%v tells a secret", err)
 			}

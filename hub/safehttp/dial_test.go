@@ -34,6 +34,7 @@ func TestResolvers(t *testing.T) {
 		{"private", "10.0.0.1", nil},
 		{"loopback", "127.0.0.1", nil},
 		{"loopback, another", "127.9.9.9", nil},
+		{"this network", "0.1.2.3", nil},
 		{"loopback IPv6", "::1", nil},
 		{"unspecified", "0.0.0.0", nil},
 		{"unspecified IPv6", "::", nil},
@@ -132,6 +133,28 @@ func TestRebinding(t *testing.T) {
 				t.Errorf("dialled %v; want %v", got, want)
 			}
 		})
+	}
+}
+
+// With nothing put in the place of anything: a server on this machine hears of no
+// name that leads to it.
+func TestNothingArrives(t *testing.T) {
+	t.Parallel()
+	var accepted atomic.Int32
+	addr := listen(t, nil, func(net.Conn) { accepted.Add(1) })
+	_, port, _ := net.SplitHostPort(addr)
+	dns := startDNS(t)
+	for _, answer := range []string{
+		"127.0.0.1", "0.0.0.0", "::", "::1", "::ffff:127.0.0.1", "::ffff:0.0.0.0", "::127.0.0.1", "127.0.0.2", "127.255.255.254",
+		"64:ff9b::7f00:1", "2002:7f00:1::1", "127.0.0.1 127.0.0.2 ::1 10.0.0.1",
+	} {
+		dns.say(agentHost, answer)
+		c := safehttp.New(safehttp.Options{Resolver: dns.resolver()})
+		_, e := post(t, c, "https://"+agentHost+":"+port+"/")
+		wantKind(t, e, safehttp.RefusedAddress, true, false)
+	}
+	if n := accepted.Load(); n != 0 {
+		t.Errorf("%d connections came in", n)
 	}
 }
 

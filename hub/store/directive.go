@@ -66,10 +66,10 @@ func (s *Store) ListDirectives(ctx context.Context, q hub.SentQuery) ([]hub.Dire
 		w.and("agent_id = ?", q.AgentID)
 	}
 	if q.Before != "" {
-		w.and("id < ?", q.Before)
+		w.and("n < (SELECT n FROM directive WHERE id = ?)", q.Before)
 	}
 	w.args = append(w.args, limit(q.Limit))
-	query := fmt.Sprintf("SELECT %s FROM directive%s ORDER BY id DESC LIMIT $%d", directiveColumns, w, len(w.args))
+	query := fmt.Sprintf("SELECT %s FROM directive%s ORDER BY n DESC LIMIT $%d", directiveColumns, w, len(w.args))
 	out, err := all(ctx, s, scanDirective, query, w.args...)
 	if err != nil {
 		return nil, fmt.Errorf("list directives: %w", err)

@@ -30,7 +30,7 @@ CREATE TABLE directive (
 
 CREATE UNIQUE INDEX directive_id      ON directive (id);
 CREATE        INDEX directive_waiting ON directive (agent_id, until_at, visible_at, n) WHERE acked_at = 0;
-CREATE        INDEX directive_person  ON directive (person, id);
+CREATE        INDEX directive_person  ON directive (person, n);
 
 CREATE TABLE agent_seen (
 	agent_id TEXT    NOT NULL PRIMARY KEY,
