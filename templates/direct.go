@@ -85,3 +85,25 @@ func Sent(s *hub.Sent, reader *hub.Person) string {
 	}
 	return "waits for the agent"
 }
+
+// TrackPieces is [Track] in pieces, nil while there is nothing to say: a copy is
+// updated when the agent gets the answer, most often at once.
+func TrackPieces(c *hub.Card) []Piece {
+	t := c.Track
+	if t == nil {
+		return nil
+	}
+	switch t.State {
+	case hub.TrackDelivered:
+		return []Piece{{Text: "The agent got it "}, {At: t.DeliveredAt}, {Text: "."}}
+	case hub.TrackAcked:
+		p := []Piece{{Text: "The agent has it, and said so "}, {At: t.AckedAt}}
+		if note := short(t.AckNote); note != "" {
+			return append(p, Piece{Text: ": “" + note + "”"})
+		}
+		return append(p, Piece{Text: "."})
+	case hub.TrackExpired:
+		return []Piece{{Text: "The agent never picked it up."}}
+	}
+	return nil
+}

@@ -14,7 +14,7 @@ import (
 // listItems is how many messages a list in a note shows: three blocks each.
 const listItems = 10
 
-// command takes a slash command: list, show, help. The answer goes to the
+// command takes a slash command: list, show, tell, help. The answer goes to the
 // response URL: an acknowledgement holds less than 20 KB.
 func (in *inbound) command(ctx context.Context, d *deed, c *command) error {
 	d.reply(nil)
@@ -26,17 +26,20 @@ func (in *inbound) command(ctx context.Context, d *deed, c *command) error {
 	case who.Person == nil:
 		return in.tell(ctx, at, who.refusal)
 	}
-	what, err := in.obey(ctx, c, who.Person)
+	what, err := in.obey(ctx, d, c, who)
 	if err != nil {
 		return errors.Join(err, in.tell(ctx, at, remarkText("The hub could not look this up just now. Try again in a moment.")))
 	}
 	return in.tell(ctx, at, what)
 }
 
-func (in *inbound) obey(ctx context.Context, c *command, who *hub.Person) (remark, error) {
+func (in *inbound) obey(ctx context.Context, d *deed, c *command, from somebody) (remark, error) {
+	who := from.Person
 	words := strings.Fields(unformat(c.Text))
 	name := line(c.Command, "/beckon")
 	switch {
+	case len(words) > 0 && strings.EqualFold(words[0], "tell"):
+		return in.tellAgent(ctx, d, c, who, from.team, name)
 	case len(words) == 0 || len(words) == 1 && strings.EqualFold(words[0], "list"):
 		return in.listRemark(ctx, who, "")
 	case len(words) == 2 && strings.EqualFold(words[0], "show"):
@@ -46,6 +49,9 @@ func (in *inbound) obey(ctx context.Context, c *command, who *hub.Person) (remar
 	}
 	help := name + " lists what waits for you.\n" + name + " show 2 shows the second of them, to be answered there; it takes a message's id as well.\n" +
 		"In the thread of a question a reply answers it: its number, or its words, on the first line."
+	if len(in.desk.DirectableAgents(who.ID)) > 0 {
+		help += "\n" + name + " tell AGENT and your words: the agent gets them in its inbox."
+	}
 	if !strings.EqualFold(words[0], "help") {
 		help = "I don't know that.\n" + help
 	}

@@ -182,13 +182,16 @@ func (in *inbound) reply(ctx context.Context, d *deed, at spot, messageID string
 	if c == nil { // what there is to choose from is not for them, so whether it is an answer can't be told
 		return in.bystander(ctx, d, at, messageID, who.Person, r, utf8.RuneCountInString(text) <= maxTerse)
 	}
+	if what, ok := forAgent(c, text); ok {
+		return in.toAgent(ctx, d, at, who.Person, messageID, what, r)
+	}
 	read := reply.Read(c, text)
 	switch {
 	case c.Status != ma2h.Open || !c.MayAnswer:
 		return in.bystander(ctx, d, at, messageID, who.Person, r, read.Clear())
 	case !read.Clear():
 		d.reply(nil)
-		return in.help(ctx, at, m, c, &read, who.Person)
+		return in.help(ctx, at, m, c, &read, who.Person, text)
 	}
 	a := hub.Answer{MessageID: messageID, Actor: who.Actor(), Receipt: r}
 	read.Fill(&a)
@@ -219,7 +222,7 @@ func (in *inbound) bystander(ctx context.Context, d *deed, at spot, messageID st
 // a reply in the thread, which stays; after that a note, so that two people who
 // talk are not talked over. What only the page may collect gets a link, which
 // nobody else sees, and nothing of the text is kept.
-func (in *inbound) help(ctx context.Context, at spot, m *slackEvent, c *hub.Card, read *reply.Reading, who *hub.Person) error {
+func (in *inbound) help(ctx context.Context, at spot, m *slackEvent, c *hub.Card, read *reply.Reading, who *hub.Person, text string) error {
 	key := "reply/" + m.Channel + "/" + m.TS
 	if !in.told.first(key) {
 		return nil
@@ -228,6 +231,9 @@ func (in *inbound) help(ctx context.Context, at spot, m *slackEvent, c *hub.Card
 	if read.Why == reply.WhyPageOnly {
 		l := in.linkRemark(c, who)
 		return in.tell(ctx, at, remark{blocks: append(what.blocks[:1:1], l.blocks[1:]...), text: what.text + "\n" + l.text})
+	}
+	if c.MayDirect {
+		return in.tell(ctx, at, in.offer(c, reply.Sentence(c, read), text))
 	}
 	if !at.private() && !in.told.first("help/"+at.channel+"/"+at.thread+"/"+at.user) {
 		return in.tell(ctx, at, what)
