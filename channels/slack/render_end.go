@@ -35,7 +35,7 @@ func (r *renderer) ended() []slackgo.Block {
 		}
 	}
 	if track := templates.TrackPieces(r.c); track != nil {
-		w.left = r.b.room(400)
+		w.left, w.cut = r.b.room(400), false // a long comment does not hide it
 		w.pieces(track)
 		w.flush()
 	}

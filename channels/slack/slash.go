@@ -16,10 +16,14 @@ const listItems = 10
 
 // command takes a slash command: list, show, tell, help. The answer goes to the
 // response URL: an acknowledgement holds less than 20 KB.
+// It is acknowledged when what it does is done, so that Slack shows an error if
+// the hub never gets that far.
 func (in *inbound) command(ctx context.Context, d *deed, c *command) error {
-	d.reply(nil)
 	at := spot{user: c.UserID, channel: c.ChannelID, responseURL: c.ResponseURL, trigger: c.TriggerID}
 	who, err := in.whois(ctx, slackActor{ID: c.UserID, TeamID: c.TeamID})
+	if err != nil || who.Person == nil {
+		d.reply(nil)
+	}
 	switch {
 	case err != nil:
 		return errors.Join(err, in.tell(ctx, at, remarkText(sayNotRead)))
@@ -27,6 +31,7 @@ func (in *inbound) command(ctx context.Context, d *deed, c *command) error {
 		return in.tell(ctx, at, who.refusal)
 	}
 	what, err := in.obey(ctx, d, c, who)
+	d.reply(nil)
 	if err != nil {
 		return errors.Join(err, in.tell(ctx, at, remarkText("The hub could not look this up just now. Try again in a moment.")))
 	}
@@ -39,7 +44,7 @@ func (in *inbound) obey(ctx context.Context, d *deed, c *command, from somebody)
 	name := line(c.Command, "/beckon")
 	switch {
 	case len(words) > 0 && strings.EqualFold(words[0], "tell"):
-		return in.tellAgent(ctx, d, c, who, from.team, name)
+		return in.tellAgent(ctx, d, c, from, name), nil
 	case len(words) == 0 || len(words) == 1 && strings.EqualFold(words[0], "list"):
 		return in.listRemark(ctx, who, "")
 	case len(words) == 2 && strings.EqualFold(words[0], "show"):
