@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"beckon/hub"
 )
@@ -21,9 +20,12 @@ func (v *vocabulary) secondThoughts(chosen int, comment string) bool {
 		return false
 	}
 	said := sentences(comment)
-	for _, line := range strings.Split(comment, "\n") { // "Sorry, no", above a name
-		said = append(said, sentences(line)...)
+	if strings.Contains(comment, "\n") {
+		for _, line := range strings.Split(comment, "\n") { // "Sorry, no", above a name
+			said = append(said, sentences(line)...)
+		}
 	}
+	names := v.proseNames()
 	for _, s := range said {
 		words := textWords(s)
 		if len(words) == 0 {
@@ -33,7 +35,7 @@ func (v *vocabulary) secondThoughts(chosen int, comment string) bool {
 		if changes && !v.saysNo(chosen) && barelyNo(words) {
 			return true
 		}
-		if (changes || denies) && v.takesOther(chosen, words, changes) {
+		if (changes || denies) && v.takesOther(chosen, names, words, changes) {
 			return true
 		}
 	}
@@ -47,16 +49,16 @@ const alone = 2
 // takesOther reports whether a sentence names another choice so that it may be
 // meant. Its numbers and the words for yes and no mean other things as well, and
 // count where they end the sentence.
-func (v *vocabulary) takesOther(chosen int, words []string, changes bool) bool {
+func (v *vocabulary) takesOther(chosen int, names [][]name, words []string, changes bool) bool {
 	for i := range v.choices {
 		ch := &v.choices[i]
 		if i == chosen || ch.verb == hub.VerbDismiss { // its names are what people say of anything
 			continue
 		}
-		for _, n := range ch.names {
-			name := wordsOf(n)
-			short := len(words) <= len(name)+alone
-			if named(words, name) && (short || changes && ch.verb != hub.VerbComplete) {
+		for k := range names[i] {
+			n := &names[i][k]
+			short := len(words) <= len(n.before)+1+alone
+			if n.in(words) && (short || changes && ch.verb != hub.VerbComplete) {
 				return true
 			}
 		}
@@ -67,6 +69,65 @@ func (v *vocabulary) takesOther(chosen int, words []string, changes bool) bool {
 	}
 	others := v.byName[last]
 	return changes && len(others) == 1 && others[0] != chosen && !slices.Contains(v.choices[others[0]].names, last)
+}
+
+// name is one name of a choice as prose has it: the last word may have an ending,
+// "approve" in "approved" but not "go" in "good". Scripts without spaces have the
+// name within a word.
+type name struct {
+	before []string // its words but the last
+	last   string
+	stem   string // of the last; "" when an ending makes another word
+	within string // "" in scripts with spaces
+}
+
+// proseNames are the names of each choice.
+func (v *vocabulary) proseNames() [][]name {
+	const stem = 5 // runes
+	out := make([][]name, len(v.choices))
+	for i := range v.choices {
+		for _, s := range v.choices[i].names {
+			words := wordsOf(s)
+			if len(words) == 0 {
+				continue
+			}
+			n := name{before: words[:len(words)-1], last: words[len(words)-1]}
+			short := n.last
+			r := []rune(n.last)
+			if len(r) > stem {
+				short = string(r[:len(r)-1])
+			}
+			if len(r) >= stem {
+				n.stem = short
+			}
+			if unspaced(n.last) {
+				n.within = short
+			}
+			out[i] = append(out[i], n)
+		}
+	}
+	return out
+}
+
+// is reports whether a word is the last one of the name.
+func (n *name) is(w string) bool {
+	return w == n.last || n.stem != "" && strings.HasPrefix(w, n.stem) || n.within != "" && strings.Contains(w, n.within)
+}
+
+// in reports whether a sentence has the name, other than to say what is not to
+// be: "not reject", "better than reject".
+func (n *name) in(words []string) bool {
+	for end := len(n.before); end < len(words); end++ {
+		i := end - len(n.before)
+		switch {
+		case !n.is(words[end]) || !slices.Equal(words[i:end], n.before):
+		case i > 0 && negates(words[i-1]) && !deniesFirst(words[i-1]):
+		case i > 1 && slices.Contains(comparisons, words[i-2]+" "+words[i-1]):
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // saysNo reports whether a choice is a no itself, which a "sorry, no" below it
@@ -84,38 +145,6 @@ func barelyNo(words []string) bool {
 	const few = 4
 	no := slices.ContainsFunc(words, func(w string) bool { return negates(w) || deniesFirst(w) })
 	return no && len(words) <= few && !slices.ContainsFunc(words, func(w string) bool { return !changesMind(w) && !negates(w) && !deniesFirst(w) })
-}
-
-// named reports whether a sentence names a choice, other than to say what is not
-// to be: "not reject", "better than reject". The last word may have an ending,
-// "approve" in "approved" but not "go" in "good". Scripts without spaces have the
-// name within a word.
-func named(words, name []string) bool {
-	if len(name) == 0 {
-		return false
-	}
-	const stem = 5 // runes, from which on an ending makes no other word
-	whole := name[len(name)-1]
-	last := whole
-	long := utf8.RuneCountInString(whole) >= stem
-	if r := []rune(whole); len(r) > stem {
-		last = string(r[:len(r)-1])
-	}
-	for i := 0; i+len(name) <= len(words); i++ {
-		w := words[i+len(name)-1]
-		if !slices.Equal(words[i:i+len(name)-1], name[:len(name)-1]) ||
-			w != whole && !(long && strings.HasPrefix(w, last)) && !(unspaced(last) && strings.Contains(w, last)) {
-			continue
-		}
-		if i > 0 && negates(words[i-1]) && !deniesFirst(words[i-1]) {
-			continue
-		}
-		if i > 1 && slices.Contains(comparisons, words[i-2]+" "+words[i-1]) {
-			continue
-		}
-		return true
-	}
-	return false
 }
 
 // comparisons stand before what is not taken.
