@@ -250,7 +250,7 @@ func (h *Hub) judgeDirection(ctx context.Context, m *Message, x Direction, c *Ch
 	switch {
 	case d.People[x.Person] == nil:
 		return refused(ReasonUnknownPerson)
-	case m != nil && (m.AgentID != x.AgentID || !d.inAudience(m, x.Person) && !m.postedTo(x.Receipt.Channel)):
+	case m != nil && (m.AgentID != x.AgentID || !d.inAudience(m, x.Person) && (secretive(m.Envelope) || !m.postedTo(x.Receipt.Channel))):
 		return refused(ReasonNotFound)
 	case d.Agents[x.AgentID] == nil:
 		return refused(ReasonUnknownAgent)
