@@ -31,6 +31,9 @@ type Direction struct {
 	Tags     []string
 	Expires  time.Time // zero: as long as the inbox keeps it
 	Receipt  Receipt
+	// Notice tells the person what became of it, with About only. Nil where the
+	// channel tells them itself.
+	Notice *Notice
 }
 
 // DirectOutcome is what the hub says to a [Direction]. Everything in it may be
@@ -188,7 +191,7 @@ func (h *Hub) direct(ctx context.Context, x Direction) (DirectOutcome, error) {
 // decideDirection decides and has that stored, on the message that it is about
 // or on none.
 func (h *Hub) decideDirection(ctx context.Context, x Direction) (o DirectOutcome, err error) {
-	change := func(m *Message) (*Change, error) {
+	change := func(s *Snapshot, m *Message) (*Change, error) {
 		c := &Change{At: now()}
 		if m != nil {
 			c.MessageID, c.Expect = m.ID, m.Version
@@ -200,13 +203,17 @@ func (h *Hub) decideDirection(ctx context.Context, x Direction) (o DirectOutcome
 		if keepDirection(x, &o, c); c.Receipt == nil && c.Directive == nil {
 			return nil, nil
 		}
-		return c, nil
+		if m != nil {
+			said := Outcome{Kind: o.Kind, Reason: o.Reason, MessageID: m.ID, Direct: &o}
+			err = m.notify(s, c, x.Receipt.Channel, x.Notice, &said)
+		}
+		return c, err
 	}
 	if x.About != "" {
-		err = h.decide(ctx, "direct", x.About, func(s *Snapshot) (*Change, error) { return change(s.Message) })
+		err = h.decide(ctx, "direct", x.About, func(s *Snapshot) (*Change, error) { return change(s, s.Message) })
 		return o, err
 	}
-	c, err := change(nil)
+	c, err := change(nil, nil)
 	if err == nil && c != nil {
 		err = h.apply(ctx, c)
 	}
@@ -243,7 +250,7 @@ func (h *Hub) judgeDirection(ctx context.Context, m *Message, x Direction, c *Ch
 	switch {
 	case d.People[x.Person] == nil:
 		return refused(ReasonUnknownPerson)
-	case m != nil && (m.AgentID != x.AgentID || !d.inAudience(m, x.Person) && !m.postedTo(x.Receipt.Channel)):
+	case m != nil && (m.AgentID != x.AgentID || !d.inAudience(m, x.Person) && (secretive(m.Envelope) || !m.postedTo(x.Receipt.Channel))):
 		return refused(ReasonNotFound)
 	case d.Agents[x.AgentID] == nil:
 		return refused(ReasonUnknownAgent)

@@ -126,9 +126,12 @@ func (m *Mail) thread(v *mailView, level int) {
 	case MailUnreadable:
 		v.Lead = mailUnreadable
 	case MailUnclear:
-		v.Lead = Text(m.Help)
+		v.Lead = Text(m.Help) + tellInstead(c)
 	case MailOutcome:
 		v.Lead = mailOutcome(m.Outcome, c)
+		if m.Outcome.Direct != nil {
+			return
+		}
 	case MailLate:
 		v.Lead = mailLate(c, nil)
 	}

@@ -128,6 +128,8 @@ const commentFollows = " on the first line. What follows becomes your comment."
 // answer, the others are what else there is.
 func howToReply(c *hub.Card, r *MailReply) []string {
 	switch {
+	case c.Type == ma2h.Notify && c.MayDirect && !c.Hidden:
+		return []string{"This is for your information. What you reply to this mail goes to the agent."}
 	case c.Type == ma2h.Notify:
 		return []string{"This is for your information; it wants no answer."}
 	case !c.MayAnswer:
@@ -231,18 +233,33 @@ func mailEnding(c *hub.Card) string {
 	case len(d.Values) > 0:
 		what = ", with the values below"
 	}
-	return "Recorded" + what + ". The agent has it. If this is wrong, tell the owner of " + short(c.AgentID) + "; an answer can't be changed."
+	got := "The agent gets it when it next asks."
+	if t := c.Track; t != nil && (t.State == hub.TrackDelivered || t.State == hub.TrackAcked) {
+		got = "The agent has it."
+	}
+	return "Recorded" + what + ". " + got + " If this is wrong, tell the owner of " + short(c.AgentID) + "; an answer can't be changed."
 }
 
 // mailOutcome is [Outcome] for somebody who wrote a mail.
 func mailOutcome(o *hub.Outcome, c *hub.Card) string {
 	switch {
+	case o.Direct != nil:
+		return Direct(o.Direct)
 	case o.Kind == hub.AlreadyResolved && o.Reason != hub.ReasonNotify && o.Status != ma2h.Delivered:
 		return mailLate(c, o.Decision)
 	case o.Kind == hub.Refused && o.Reason == hub.ReasonNotAllowed:
 		return OnlyThese(o.May, o.MayTeam) + " Your reply was not recorded."
 	}
 	return Outcome(*o, c.Reader)
+}
+
+// tellInstead says how what was no answer gets to the agent all the same, "" when
+// this reader can't write to it.
+func tellInstead(c *hub.Card) string {
+	if !c.MayDirect || c.Hidden || c.PageOnly || c.Type == ma2h.Notify {
+		return ""
+	}
+	return ` If it was meant for the agent and not as an answer, reply with "tell" on the first line and your text below it.`
 }
 
 // mailLate answers a reply that came after the end; d may be nil.

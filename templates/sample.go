@@ -19,6 +19,7 @@ func Samples() map[string][]any {
 			Page: page, Card: c, Nonce: "nonce", Action: "/i/" + c.MessageID,
 			Notice: &Notice{Text: "Nothing has been recorded yet.", Mend: []Link{{Label: "T: is missing", Href: "#f1"}}}, Steps: c.Checklist,
 			Comment: "typed", Reason: "typed", Lost: "typed", ExpandDecline: true,
+			Tell:    &TellForm{Agent: "deploybot/dev-team", Seen: "seen just now", Text: "typed", Error: "is too long"},
 			Errors:  map[string]string{"comment": "is too long", "value": "is missing", "checklist": "has another length"},
 			History: []HistoryLine{{At: c.AcceptedAt, Text: "submitted"}},
 			Parts: []Part{
@@ -46,7 +47,19 @@ func Samples() map[string][]any {
 		"item":    items,
 		"list":    sampleLists(page, cards),
 		"signin":  sampleSignIns(page),
+		"tell":    sampleTells(page),
 		"problem": problems,
+	}
+}
+
+func sampleTells(page Page) []any {
+	return []any{
+		&TellPage{Page: page},
+		&TellPage{
+			Page: page, Nonce: "nonce", Notice: &Notice{Good: true, Text: "Passed on."}, Form: TellForm{Text: "typed", Error: "is too long"}, More: "/tell?before=dir_1",
+			Agents: []TellAgent{{ID: "deploybot/dev-team", Seen: "seen just now", Chosen: true}, {ID: "other/bot", Seen: "not seen yet"}},
+			Sent:   []TellLine{{At: time.Now(), Agent: "deploybot/dev-team", Title: "Wait", Body: "for the tests", State: "waits for the agent"}},
+		},
 	}
 }
 
@@ -55,7 +68,7 @@ func sampleLists(page Page, cards []*hub.Card) []any {
 	var out []any
 	for _, show := range Shows() {
 		out = append(out, &ListPage{
-			Page: page, Show: show, Tabs: []Link{{Label: "Waiting", Href: "/", Current: true}}, Filters: filter, Filtered: true, Clear: "/", Paged: true,
+			Page: page, Show: show, Tabs: []Link{{Label: "Waiting", Href: "/", Current: true}}, Filters: filter, Filtered: true, Clear: "/", Paged: true, MayTell: true,
 			Sections: []Section{{Kind: "open", Rows: cards[:2], More: "/?before=msg_1"}, {Kind: "past", Rows: cards[2:], More: "/?past=msg_1", Looked: 1000}},
 		})
 		for _, kind := range []string{"open", "others", "past", "answered", "all"} {

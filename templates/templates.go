@@ -101,7 +101,7 @@ func (s *Set) CSS() Asset { return s.css }
 func (s *Set) JS() Asset { return s.js }
 
 // Page renders a page by name: "item" with an [ItemPage], "list" with a
-// [ListPage], "signin" with a [SignInPage], "problem" with a [ProblemPage].
+// [ListPage], "tell" with a [TellPage], "signin" with a [SignInPage], "problem" with a [ProblemPage].
 func (s *Set) Page(name string, data any) ([]byte, error) {
 	t := s.pages[name]
 	if t == nil {
@@ -198,6 +198,7 @@ func funcs() template.FuncMap {
 		"only":     OnlyThese,
 		"group":    Group,
 		"then":     Then,
+		"track":    Track,
 		"inc":      func(i int) int { return i + 1 },
 		"ms":       func(t time.Time) int64 { return t.UnixMilli() },
 	}

@@ -41,6 +41,7 @@ type ListPage struct {
 	Filtered bool   // some filter is set
 	Clear    string // path of the same list without filters
 	Sections []Section
+	MayTell  bool   // there is an agent that the person may write to
 	Paged    bool   // this is not the first page
 	Newest   string // path of the first one
 }
@@ -88,6 +89,38 @@ type ItemPage struct {
 	Errors          map[string]string
 	History         []HistoryLine
 	ExpandDecline   bool
+	Tell            *TellForm // nil for who may not write to the agent
+}
+
+// TellForm is where a person writes to an agent.
+type TellForm struct {
+	Agent string
+	Seen  string // "last seen 2 min ago"
+	Text  string // what was typed and not passed on
+	Error string
+}
+
+// TellPage is where a person writes to any agent, and sees what became of it.
+type TellPage struct {
+	Page
+	Nonce  string
+	Notice *Notice
+	Agents []TellAgent
+	Form   TellForm
+	Sent   []TellLine // newest first
+	More   string     // path of what was written before; "" for nothing
+}
+
+// TellAgent is an agent that one may write to.
+type TellAgent struct {
+	ID, Seen string
+	Chosen   bool
+}
+
+// TellLine is something that was written.
+type TellLine struct {
+	At                        time.Time
+	Agent, Title, Body, State string
 }
 
 // CanRespond reports whether the page shows anything to send.

@@ -92,7 +92,7 @@ func (c *Channel) sendSelf(ctx context.Context, m *selfMail) error {
 		return err
 	}
 	l := c.letter(m.id, mail.Address{Name: displayName(c.conf.FromName), Address: m.to}, text)
-	l.message = m.name
+	l.message, l.envelope = m.name, c.tokenAddress(tokenVERP, c.verpToken(m.id)) // as every mail about a message
 	data, err := l.write(c.seal)
 	if err != nil {
 		return err
@@ -101,18 +101,27 @@ func (c *Channel) sendSelf(ctx context.Context, m *selfMail) error {
 	return err
 }
 
-// unsent says why the mail did not go out. That the server knows no such address is
-// nobody else's address being wrong.
+// unsent says why the mail did not go out. That the server does not know an address
+// of the hub's is nobody else's address being wrong.
 func (c *Channel) unsent(what string, m *selfMail, err error) hub.Finding {
 	e, ok := errors.AsType[*sendError](err)
-	if !ok || e.stage != stageRcpt || e.code/100 != 5 {
-		return c.finding(what, err, true)
+	said := ""
+	if ok && e.code/100 == 5 {
+		said = " (" + strings.TrimPrefix(e.Error(), e.stage+": ") + ")"
 	}
-	f := hub.Finding{What: what, Msg: c.server() + " takes no mail for that address (" + strings.TrimPrefix(e.Error(), stageRcpt+": ") + ")"}
-	if m.to == c.own.address() {
-		f.Msg += "; look at from, which must be a mailbox of the hub's own"
-	} else {
-		f.Msg += "; have it let mail in for " + c.own.local + c.own.plus + "anything (plus addressing), or set plus to off"
+	f := hub.Finding{What: what}
+	switch {
+	case said == "":
+		return c.finding(what, err, true)
+	case e.stage == stageRcpt && m.to == c.own.address():
+		f.Msg = c.server() + " takes no mail for that address" + said + "; look at from, which must be a mailbox of the hub's own"
+	case e.stage == stageRcpt:
+		f.Msg = c.server() + " takes no mail for that address" + said + "; have it let mail in for " + c.own.local + c.own.plus + "anything (plus addressing), or set plus to off"
+	case c.own.plus != "" && (e.stage == stageMail || strings.Contains(e.text, "SendAs")): // Exchange says SendAsDenied at the end
+		f.Msg = c.server() + " lets the hub send nothing with the envelope address " + c.own.local + c.own.plus + "b…, to which bounces come" + said +
+			"; have it let the hub send as that, or set plus to off"
+	default:
+		return c.finding(what, err, true)
 	}
 	return f
 }
@@ -132,7 +141,7 @@ func (c *Channel) lost(err error, after time.Duration) string {
 	}
 	s += "Look whether a filter put it into another folder, which imap.folders must name"
 	if c.own.plus != "" {
-		s += ", and whether a bounce came back; a server that knows no plus addresses needs plus: off"
+		s += "; a server that lets in no mail for " + c.own.local + c.own.plus + "anything needs plus: off"
 	}
 	return s + "."
 }

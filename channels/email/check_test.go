@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -54,13 +55,25 @@ func TestCheck(t *testing.T) {
 		}, want: []string{"ok SMTP login", "ok a mail from hub@example.com to hub+q", "sent and received"}, mails: 1},
 		"live, lost": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
 			w.ch.awaitSelf = func(context.Context, string) error { return context.DeadlineExceeded }
-		}, want: []string{"NO a mail from hub@example.com to hub+q", "it was sent and did not arrive within 1 s", "a filter", "a bounce", "plus: off"}, mails: 1},
+		}, want: []string{"NO a mail from hub@example.com to hub+q", "it was sent and did not arrive within 1 s", "a filter", "plus: off"}, mails: 1},
 		"live, unseen": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
 			w.ch.awaitSelf = func(context.Context, string) error { return errors.New("the mailbox is closed") }
 		}, want: []string{"it was sent, and whether it arrived can't be seen: the mailbox is closed"}, mails: 1},
 		"live, refused": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
 			w.peer.onMail = func(string) error { return refuse(553, 5, 7, 1, "not yours") }
-		}, want: []string{"NO a mail from hub@example.com to hub+q", "look at from"}},
+		}, want: []string{"NO a mail from hub@example.com to hub+q", "lets the hub send nothing with the envelope address hub+b…, to which bounces come (553 not yours); have it let the hub send as that, or set plus to off"}},
+		"live, refused at the end": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
+			w.peer.onData = func(net.Conn, []byte) error {
+				return refuse(554, 5, 2, 252, "SendAsDenied; hub@example.com not allowed to send as hub+b")
+			}
+		}, want: []string{"lets the hub send nothing with the envelope address hub+b…"}},
+		"live, refused for another reason": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
+			w.peer.onData = func(net.Conn, []byte) error { return refuse(554, 5, 7, 1, "looks like spam") }
+		}, want: []string{"NO a mail from hub@example.com to hub+q", "the mail is refused: 554 5.7.1 looks like spam"}},
+		"live, no sender without plus": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
+			w.ch.own.plus = ""
+			w.peer.onMail = func(string) error { return refuse(553, 5, 7, 1, "not yours") }
+		}, want: []string{"takes no mail from hub@example.com (553 5.7.1 not yours); look at from"}},
 		"live, no plus addresses": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
 			w.peer.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no such user") }
 		}, want: []string{"takes no mail for that address (550 no such user); have it let mail in for hub+anything (plus addressing), or set plus to off"}},
@@ -98,8 +111,10 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%d mails went out, want %d", n, tt.mails)
 			}
 			for _, m := range w.peer.got() {
-				if kind, token, _ := w.ch.parseAddress(m.to); kind != tokenReply || token == "" || m.from != "hub@example.com" {
-					t.Errorf("a mail went to %s", m.to)
+				kind, token, _ := w.ch.parseAddress(m.to)
+				from, bounces, _ := w.ch.parseAddress(m.from)
+				if kind != tokenReply || token == "" || from != tokenVERP || bounces == "" {
+					t.Errorf("a mail went from %s to %s", m.from, m.to)
 				}
 			}
 		})

@@ -99,6 +99,9 @@ func (c *Channel) act(ctx context.Context, v *inbound.Verdict, receipt hub.Recei
 	if q == nil || q.Card == nil {
 		return c.pass(ctx, receipt) // about nothing that is known, or known any longer
 	}
+	if text, ok := c.forAgent(v); ok {
+		return c.direct(ctx, v, text, receipt)
+	}
 	switch v.Kind {
 	case inbound.Answer:
 		if v.Records() {
@@ -173,6 +176,33 @@ func (c *Channel) answer(ctx context.Context, v *inbound.Verdict, a hub.Answer) 
 		return "repeated", nil
 	}
 	return string(o.Kind), nil
+}
+
+// forAgent returns what a person wrote for the agent and not as an answer: any
+// reply to a notify, and what begins with "tell".
+func (c *Channel) forAgent(v *inbound.Verdict) (text string, ok bool) {
+	switch v.Kind {
+	case inbound.Answer, inbound.NeedsClarification, inbound.LateAnswer, inbound.Expired:
+	default:
+		return "", false
+	}
+	if card := v.Question.Card; card.Type == ma2h.Notify && card.MayDirect && !card.Hidden && v.Text != "" {
+		return v.Text, true
+	}
+	return reply.ForAgent(v.Question.Card, v.Own)
+}
+
+// direct passes on what is for the agent. It may be as much as the hub takes; a
+// longer text is refused whole.
+func (c *Channel) direct(ctx context.Context, v *inbound.Verdict, text string, receipt hub.Receipt) (string, error) {
+	n := notice{Kind: noticeOutcome, InReplyTo: v.Evidence.MessageID}
+	o, err := c.desk.Direct(ctx, hub.Direction{
+		Person: v.Who, About: v.Question.ID, Body: text, Receipt: receipt, Notice: &hub.Notice{Person: v.Who, Data: n.encode()},
+	})
+	if err != nil {
+		return "", err
+	}
+	return "directed: " + string(o.Kind), nil
 }
 
 // help says why a reply is no answer and what would be one.

@@ -43,7 +43,9 @@
 // the first line: another choice on a line of its own, the chosen one after a
 // negation ("do not approve"), words that take it back ("scratch that"), or a
 // beginning that goes on with the sentence ("but", "if", "unless", "or", or
-// anything right after a comma).
+// anything right after a comma). Nor may it have a sentence that begins again:
+// words for changing one's mind, in one of several languages, together with
+// another choice ("actually no, better reject") or with nothing but a no.
 //
 // A greeting on a line of its own, without names other than the agent's, is
 // passed over. Anything more, as in "Hi Bob, wait", is not a greeting. For an

@@ -134,5 +134,9 @@ func (v *vocabulary) answer(c *hub.Card, h hit, below []string) Reading {
 	if ch.own(h.rest) {
 		h.rest = "" // "2. Hold": no comment, only the choice's own words
 	}
-	return Reading{Verb: ch.verb, Option: ch.option, Comment: trim(h.rest + "\n" + strings.Join(below, "\n"))}
+	comment := trim(h.rest + "\n" + strings.Join(below, "\n"))
+	if v.secondThoughts(h.choice, comment) {
+		return Reading{Why: WhyHedged}
+	}
+	return Reading{Verb: ch.verb, Option: ch.option, Comment: comment}
 }

@@ -48,6 +48,7 @@ type inbound struct {
 	desk   hub.Desk
 	log    *slog.Logger
 	told   recent     // what was said about which deed
+	said   acts       // what was told to agents by command
 	ticks  latest     // of a task's checklist, by message
 	saving sync.Mutex // of a checklist
 	homes  *homes

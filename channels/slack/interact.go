@@ -92,6 +92,8 @@ func (in *inbound) click(ctx context.Context, d *deed, at spot, k *clicked) erro
 		})
 	case kindTick:
 		return in.tick(ctx, d, at, k, who.Person, r)
+	case kindTell:
+		return in.sendIt(ctx, d, at, k, who.Person, who.team)
 	}
 	d.reply(nil) // nothing is recorded by what follows
 	if k.action.Kind != kindHome && !in.told.first(r.Key) {

@@ -30,7 +30,7 @@ func TestPictures(t *testing.T) {
 		"ask-select-3": "asks", "ask-confirm": "asks", "ask-input": "asks", "ask-destroy": "asks", "ask-not-yours": "asks", "ask-nobody": "asks",
 		"ask-select-8": "longer", "ask-select-150": "longer", "ask-select-long": "longer", "ask-secret-field": "secrets", "ask-dm-secret": "secrets",
 		"sensitive": "secrets", "sensitive-notify": "secrets", "masked": "secrets", "task": "tasks", "task-25": "tasks", "notify": "notes",
-		"answered": "ended", "answered-input": "ended", "declined": "ended", "expired": "ended", "cancelled": "ended", "completed": "ended", "dismissed": "ended",
+		"answered": "ended", "answered-got": "ended", "answered-acked": "ended", "answered-lost": "ended", "answered-new": "ended", "answered-input": "ended", "declined": "ended", "expired": "ended", "cancelled": "ended", "completed": "ended", "dismissed": "ended",
 	} {
 		album.add(channel, name)
 	}

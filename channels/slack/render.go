@@ -207,6 +207,9 @@ func topText(c *hub.Card) string {
 		if c.Decision.Comment != "" {
 			add("“", escape(cutTo(line(c.Decision.Comment, ""), 500)), "”")
 		}
+		if track := templates.TrackPieces(c); track != nil {
+			add(sentence(track, c.Reader))
+		}
 	case c.Status != ma2h.Open:
 		add(asker)
 	default:

@@ -23,13 +23,14 @@ const (
 	kindTick    kind = "tick"    // checkboxes; Option is the first item of the group
 	kindOpen    kind = "open"    // wants a personal link to the page
 	kindLink    kind = "link"    // a button that is a link: nothing to do
+	kindTell    kind = "tell"    // pass the reply in its value on to the agent
 	kindHome    kind = "home"    // the Home tab before MessageID, "" for its first page
 	kindField   kind = "field"   // an input of a view
 )
 
 func (k kind) known() bool {
 	switch k {
-	case kindAnswer, kindChoose, kindForm, kindDecline, kindDone, kindCant, kindTick, kindOpen, kindLink, kindHome, kindField:
+	case kindAnswer, kindChoose, kindForm, kindDecline, kindDone, kindCant, kindTick, kindOpen, kindLink, kindTell, kindHome, kindField:
 		return true
 	}
 	return false

@@ -34,6 +34,11 @@ func (r *renderer) ended() []slackgo.Block {
 			r.b.say("comment")
 		}
 	}
+	if track := templates.TrackPieces(r.c); track != nil {
+		w.left, w.cut = r.b.room(400), false // a long comment does not hide it
+		w.pieces(track)
+		w.flush()
+	}
 	decision := w.finish()
 	r.b.left -= spoken(decision)
 	return join(title, who, richBlock(r.id("decision"), decision), r.values(d.Values), r.ticked(d.Checklist), r.cutNote(), small)

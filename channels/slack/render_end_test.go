@@ -6,8 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"beckon/channels/reply"
 	"beckon/hub"
 	"beckon/hub/ma2h"
+	"beckon/templates"
 
 	slackgo "github.com/slack-go/slack"
 )
@@ -37,6 +39,17 @@ func TestGoldenNotes(t *testing.T) {
 		}, []string{"Recorded: declined"}},
 		{"note-unclear", func() ([]slackgo.Block, string) { return renderUnclear(ask()) }, []string{"1, 2 or 3", "ship, hold, abort", "Nothing has been recorded"}},
 		{"note-unclear-task", func() ([]slackgo.Block, string) { return renderUnclear(task()) }, []string{"done", "Nothing has been recorded"}},
+		{"note-offer", func() ([]slackgo.Block, string) {
+			what := (&inbound{}).offer(ask(), reply.Sentence(ask(), &reply.Reading{Why: reply.WhyNoChoice}), " look at <!channel> & the logs\n\nfirst ")
+			return what.blocks, what.text
+		}, []string{"1, 2 or 3", "Nothing has been recorded", "deploybot/dev-team", "“tell” on the first line"}},
+		{"note-offer-long", func() ([]slackgo.Block, string) {
+			what := (&inbound{}).offer(ask(), "No.", strings.Repeat("ü", maxTellValue+1))
+			return what.blocks, what.text
+		}, []string{"too long for a button", "“tell” on the first line"}},
+		{"note-passed", func() ([]slackgo.Block, string) {
+			return renderNote(templates.Direct(&hub.DirectOutcome{Kind: hub.Accepted, AgentID: "deploybot/dev-team"}))
+		}, []string{"Passed on to deploybot/dev-team"}},
 		{"note-link", func() ([]slackgo.Block, string) { return renderLink(ask(), "https://beckon.example.com/k/x?a=1&b=2") }, []string{"yours alone"}},
 		{"note-hostile", func() ([]slackgo.Block, string) { return renderNote("<!channel> & <@U1> @here") }, []string{"<!channel>"}},
 		{"note-empty", func() ([]slackgo.Block, string) { return renderNote(" ") }, []string{"nothing to say"}},

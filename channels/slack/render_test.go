@@ -120,6 +120,8 @@ func cards() map[string]*hub.Card {
 		Resolution: ma2h.Answered, Actor: "human:alice", ActorName: "Alice Ng", At: at(7, 52), Via: "email", Choice: "Hold for review", Option: 2,
 		Comment: "Let's get a human eye on the migration first.",
 	}
+	long := answered
+	long.Comment = strings.Repeat("There is a lot to say about it. ", 200)
 	return map[string]*hub.Card{
 		"ask-select-3":    ask(),
 		"ask-select-8":    with(ask(), func(c *hub.Card) { c.Options = many(8) }),
@@ -145,12 +147,23 @@ func cards() map[string]*hub.Card {
 			Resolution: ma2h.Answered, Actor: "human:bob", ActorName: "Bob Roy", At: at(8, 1), Via: "slack", Edited: true,
 			Values: []hub.NamedValue{{Name: "note", Title: "Release note", Text: "Fixes two bugs."}, {Name: "notify", Title: "Notify users", Text: "yes"}},
 		}),
-		"declined":  ended(ask(), hub.Decision{Resolution: ma2h.Declined, Actor: "human:alice", ActorName: "Alice Ng", At: at(7, 52), Via: "web", Comment: "Not my call.\nAsk Bob."}),
-		"expired":   ended(ask(), hub.Decision{Resolution: ma2h.Expired, Actor: "system:default_on_expire", At: at(10, 0), Via: "clock", Choice: "Hold for review", Option: 2, Defaulted: true}),
-		"cancelled": ended(ask(), hub.Decision{Resolution: ma2h.Cancelled, Actor: "agent:deploybot/dev-team", ActorName: "deploybot/dev-team", At: at(7, 40), Via: "api"}),
-		"completed": ended(task(), hub.Decision{Resolution: ma2h.Completed, Actor: "human:alice", ActorName: "Alice Ng", At: at(9, 5), Via: "slack", Checklist: task().Checklist}),
-		"dismissed": ended(task(), hub.Decision{Resolution: ma2h.Dismissed, Actor: "human:alice", ActorName: "Alice Ng", At: at(9, 5), Via: "slack", Comment: "No access."}),
+		"answered-got": track(ended(ask(), answered), hub.Track{State: hub.TrackDelivered, DeliveredAt: at(7, 53)}),
+		"answered-acked": track(ended(with(ask(), func(c *hub.Card) { c.Reader = alice() }), long), hub.Track{
+			State: hub.TrackAcked, DeliveredAt: at(7, 53), AckedAt: at(7, 54), AckNote: "Held <!channel> & *told* ops.\n<https://evil.example|ok>",
+		}),
+		"answered-lost": track(ended(ask(), answered), hub.Track{State: hub.TrackExpired, ExpiredAt: at(9, 0)}),
+		"answered-new":  track(ended(ask(), answered), hub.Track{}),
+		"declined":      ended(ask(), hub.Decision{Resolution: ma2h.Declined, Actor: "human:alice", ActorName: "Alice Ng", At: at(7, 52), Via: "web", Comment: "Not my call.\nAsk Bob."}),
+		"expired":       ended(ask(), hub.Decision{Resolution: ma2h.Expired, Actor: "system:default_on_expire", At: at(10, 0), Via: "clock", Choice: "Hold for review", Option: 2, Defaulted: true}),
+		"cancelled":     ended(ask(), hub.Decision{Resolution: ma2h.Cancelled, Actor: "agent:deploybot/dev-team", ActorName: "deploybot/dev-team", At: at(7, 40), Via: "api"}),
+		"completed":     ended(task(), hub.Decision{Resolution: ma2h.Completed, Actor: "human:alice", ActorName: "Alice Ng", At: at(9, 5), Via: "slack", Checklist: task().Checklist}),
+		"dismissed":     ended(task(), hub.Decision{Resolution: ma2h.Dismissed, Actor: "human:alice", ActorName: "Alice Ng", At: at(9, 5), Via: "slack", Comment: "No access."}),
 	}
+}
+
+func track(c *hub.Card, t hub.Track) *hub.Card {
+	c.Track = &t
+	return c
 }
 
 func steps(n int) []ma2h.ChecklistItem {

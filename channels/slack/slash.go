@@ -14,29 +14,37 @@ import (
 // listItems is how many messages a list in a note shows: three blocks each.
 const listItems = 10
 
-// command takes a slash command: list, show, help. The answer goes to the
+// command takes a slash command: list, show, tell, help. The answer goes to the
 // response URL: an acknowledgement holds less than 20 KB.
+// It is acknowledged when what it does is done, so that Slack shows an error if
+// the hub never gets that far.
 func (in *inbound) command(ctx context.Context, d *deed, c *command) error {
-	d.reply(nil)
 	at := spot{user: c.UserID, channel: c.ChannelID, responseURL: c.ResponseURL, trigger: c.TriggerID}
 	who, err := in.whois(ctx, slackActor{ID: c.UserID, TeamID: c.TeamID})
+	if err != nil || who.Person == nil {
+		d.reply(nil)
+	}
 	switch {
 	case err != nil:
 		return errors.Join(err, in.tell(ctx, at, remarkText(sayNotRead)))
 	case who.Person == nil:
 		return in.tell(ctx, at, who.refusal)
 	}
-	what, err := in.obey(ctx, c, who.Person)
+	what, err := in.obey(ctx, d, c, who)
+	d.reply(nil)
 	if err != nil {
 		return errors.Join(err, in.tell(ctx, at, remarkText("The hub could not look this up just now. Try again in a moment.")))
 	}
 	return in.tell(ctx, at, what)
 }
 
-func (in *inbound) obey(ctx context.Context, c *command, who *hub.Person) (remark, error) {
+func (in *inbound) obey(ctx context.Context, d *deed, c *command, from somebody) (remark, error) {
+	who := from.Person
 	words := strings.Fields(unformat(c.Text))
 	name := line(c.Command, "/beckon")
 	switch {
+	case len(words) > 0 && strings.EqualFold(words[0], "tell"):
+		return in.tellAgent(ctx, d, c, from, name), nil
 	case len(words) == 0 || len(words) == 1 && strings.EqualFold(words[0], "list"):
 		return in.listRemark(ctx, who, "")
 	case len(words) == 2 && strings.EqualFold(words[0], "show"):
@@ -46,6 +54,9 @@ func (in *inbound) obey(ctx context.Context, c *command, who *hub.Person) (remar
 	}
 	help := name + " lists what waits for you.\n" + name + " show 2 shows the second of them, to be answered there; it takes a message's id as well.\n" +
 		"In the thread of a question a reply answers it: its number, or its words, on the first line."
+	if len(in.desk.DirectableAgents(who.ID)) > 0 {
+		help += "\n" + name + " tell AGENT and your words: the agent gets them in its inbox."
+	}
 	if !strings.EqualFold(words[0], "help") {
 		help = "I don't know that.\n" + help
 	}

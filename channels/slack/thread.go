@@ -11,6 +11,7 @@ import (
 	"beckon/channels/reply"
 	"beckon/hub"
 	"beckon/hub/ma2h"
+	"beckon/templates"
 )
 
 // event takes an event. https://docs.slack.dev/reference/events
@@ -179,16 +180,27 @@ func (in *inbound) reply(ctx context.Context, d *deed, at spot, messageID string
 	}
 	r := in.receipt(d, who.team, at, "reply", m.Channel+"/"+m.TS)
 	text := in.plainText(ctx, m.Text)
-	if c == nil { // what there is to choose from is not for them, so whether it is an answer can't be told
-		return in.bystander(ctx, d, at, messageID, who.Person, r, utf8.RuneCountInString(text) <= maxTerse)
+	if c == nil {
+		if done, err := in.overhears(ctx, d, at, who.Person, messageID, text, r); done {
+			return err
+		}
+		// What there is to choose from is not for them, so whether it is an answer can't be told.
+		return in.bystander(ctx, d, at, messageID, who.Person, r, utf8.RuneCountInString(text) <= maxTerse, nil)
+	}
+	if what, ok := forAgent(c, text); ok {
+		return in.toAgent(ctx, d, at, who.Person, messageID, what, r)
 	}
 	read := reply.Read(c, text)
 	switch {
 	case c.Status != ma2h.Open || !c.MayAnswer:
-		return in.bystander(ctx, d, at, messageID, who.Person, r, read.Clear())
+		var offer func(string) remark
+		if !read.Clear() && offers(c, text) {
+			offer = func(said string) remark { return in.offer(c, said, text) }
+		}
+		return in.bystander(ctx, d, at, messageID, who.Person, r, read.Clear(), offer)
 	case !read.Clear():
 		d.reply(nil)
-		return in.help(ctx, at, m, c, &read, who.Person)
+		return in.help(ctx, at, m, c, &read, who.Person, text)
 	}
 	a := hub.Answer{MessageID: messageID, Actor: who.Actor(), Receipt: r}
 	read.Fill(&a)
@@ -202,8 +214,8 @@ func (in *inbound) reply(ctx context.Context, d *deed, at spot, messageID string
 
 // bystander answers somebody who can't answer, or comes late. People talk in
 // threads: what reads like an answer is answered each time, anything else once
-// in a while.
-func (in *inbound) bystander(ctx context.Context, d *deed, at spot, messageID string, who *hub.Person, r hub.Receipt, clear bool) error {
+// in a while. offer, if there is one, adds to what is said.
+func (in *inbound) bystander(ctx context.Context, d *deed, at spot, messageID string, who *hub.Person, r hub.Receipt, clear bool, offer func(said string) remark) error {
 	out, err := in.probe(ctx, messageID, who, r)
 	d.reply(nil)
 	if err != nil {
@@ -212,14 +224,20 @@ func (in *inbound) bystander(ctx context.Context, d *deed, at spot, messageID st
 	if !clear && !in.told.first("aside/"+at.channel+"/"+at.thread+"/"+at.user+"/"+string(out.Status)) {
 		return nil
 	}
+	if offer != nil {
+		if !in.told.first("outcome/" + r.Key) {
+			return nil
+		}
+		return in.tell(ctx, at, offer(templates.Outcome(out, who)))
+	}
 	return in.tellOutcome(ctx, at, r.Key, out, who)
 }
 
 // help says why a reply is no answer and what would be one. The first time it is
 // a reply in the thread, which stays; after that a note, so that two people who
-// talk are not talked over. What only the page may collect gets a link, which
+// talk are not talked over, and to whom may write to the agent always. What only the page may collect gets a link, which
 // nobody else sees, and nothing of the text is kept.
-func (in *inbound) help(ctx context.Context, at spot, m *slackEvent, c *hub.Card, read *reply.Reading, who *hub.Person) error {
+func (in *inbound) help(ctx context.Context, at spot, m *slackEvent, c *hub.Card, read *reply.Reading, who *hub.Person, text string) error {
 	key := "reply/" + m.Channel + "/" + m.TS
 	if !in.told.first(key) {
 		return nil
@@ -228,6 +246,9 @@ func (in *inbound) help(ctx context.Context, at spot, m *slackEvent, c *hub.Card
 	if read.Why == reply.WhyPageOnly {
 		l := in.linkRemark(c, who)
 		return in.tell(ctx, at, remark{blocks: append(what.blocks[:1:1], l.blocks[1:]...), text: what.text + "\n" + l.text})
+	}
+	if offers(c, text) {
+		return in.tell(ctx, at, in.offer(c, reply.Sentence(c, read), text))
 	}
 	if !at.private() && !in.told.first("help/"+at.channel+"/"+at.thread+"/"+at.user) {
 		return in.tell(ctx, at, what)

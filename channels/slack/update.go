@@ -36,7 +36,12 @@ func (c *Channel) Update(ctx context.Context, r hub.UpdateRequest) error {
 	if slackSaid(err, "is_inactive", "channel_not_found") {
 		return c.explain(err, pl.name, false) // nothing can be said there either
 	}
-	m.text = renderPlain(r.Card)
+	if m.text = renderPlain(r.Card); r.Card.Status.Terminal() {
+		// The end is said once. The update for the agent having got it comes later,
+		// and is not worth a second message.
+		m.key = keyOf("end-"+r.Posting.Ref, 0)
+		r.MaybeSent = r.MaybeSent || r.Card.Track != nil && r.Card.Track.State != hub.TrackNone
+	}
 	return c.follow(ctx, r, m, classTruth)
 }
 

@@ -163,6 +163,7 @@ func (c *Channel) showList(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.Filters = v.filters()
+	p.MayTell = len(c.desk.DirectableAgents(s.Person)) > 0
 	c.render(w, r, http.StatusOK, "list", p)
 }
 

@@ -47,6 +47,8 @@ const flashFor = 2 * time.Minute
 func flash(q url.Values, card *hub.Card, who *hub.Person) *templates.Notice {
 	d := card.Decision
 	switch {
+	case q.Has("told") && card.MayDirect:
+		return &templates.Notice{Good: true, Text: "Passed on to " + templates.Line(card.AgentID) + ". It gets this when it next looks into its inbox."}
 	case q.Has("recorded") && d != nil && d.Actor == who.Actor() && time.Since(d.At) < flashFor:
 		return &templates.Notice{Good: true, Kind: "recorded"}
 	case q.Has("saved") && card.Status == ma2h.Open:
@@ -72,9 +74,13 @@ func (c *Channel) item(r *http.Request, s *session, id string) (*templates.ItemP
 		Fields: formFields(card, s.person), Parts: parts(card.Context, path),
 	}
 	p.Live = live(path, "", itemRevision(card))
-	if card.Status == ma2h.Open {
+	if !settled(card) {
 		p.Watch = path + "/watch"
-	} else if card.Decision != nil && card.Decision.Checklist != nil {
+	}
+	if card.MayDirect && !card.Hidden {
+		p.Tell = &templates.TellForm{Agent: card.AgentID, Seen: c.seen(r, card.AgentID)}
+	}
+	if card.Status != ma2h.Open && card.Decision != nil && card.Decision.Checklist != nil {
 		p.Steps = card.Decision.Checklist
 	}
 	events, err := c.desk.History(r.Context(), id, s.Person)

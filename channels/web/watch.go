@@ -84,7 +84,7 @@ func (c *Channel) watchItem(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return change{}, err
 		}
-		return change{Revision: itemRevision(card), Status: card.Status, last: card.Status != ma2h.Open}, nil
+		return change{Revision: itemRevision(card), Status: card.Status, last: settled(card)}, nil
 	}})
 }
 
@@ -98,6 +98,12 @@ func (c *Channel) watchList(w http.ResponseWriter, r *http.Request) {
 			return change{Revision: rev}, err
 		},
 	})
+}
+
+// settled reports that nothing more will change on a message's page: it has
+// ended, and its agent has the answer or never will.
+func settled(card *hub.Card) bool {
+	return card.Status != ma2h.Open && (card.Track == nil || card.Track.State != hub.TrackNone)
 }
 
 func itemRevision(card *hub.Card) string {

@@ -103,6 +103,11 @@ func (c *Channel) Handlers() map[string]http.Handler {
 		"/i/":                       c.page(c.problem(http.StatusNotFound, "not-found")),
 		"/l/":                       c.page(c.problem(http.StatusNotFound, "not-found")),
 	}
+	h["GET /tell"] = c.page(c.showTell)
+	h["POST /tell"] = c.form(c.tell, c.tellNotYet)
+	h["/tell"] = c.page(c.notAllowed("GET, HEAD, POST"))
+	h["POST "+item+"/tell"] = c.form(c.tellItem, c.notYet)
+	h[item+"/tell"] = c.page(c.notAllowed("POST"))
 	for action, verb := range actions {
 		h["POST "+item+"/"+action] = c.form(c.act(verb), c.notYet)
 		h[item+"/"+action] = c.page(c.notAllowed("POST"))

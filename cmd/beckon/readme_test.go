@@ -49,7 +49,7 @@ func TestReadmeBlocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	fences := regexp.MustCompile("(?m)^```[a-z]+$").FindAll(text, -1)
-	marked := regexp.MustCompile("<!-- (commands|build|try|config|slack|install|operate) -->\n```[a-z]+\n").FindAll(text, -1)
+	marked := regexp.MustCompile("<!-- (commands|build|try|config|slack|email|email-section|postfix|exim|install|operate) -->\n```[a-z]+\n").FindAll(text, -1)
 	if len(fences) != len(marked) {
 		t.Errorf("%d blocks, of which %d are marked to be run", len(fences), len(marked))
 	}
@@ -156,9 +156,19 @@ func TestConfigs(t *testing.T) {
 	if err := os.WriteFile(key, []byte("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	mail, err := os.ReadFile(filepath.Join(root, "examples", "mail.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct{ name, text string }{
 		{"README.md", strings.ReplaceAll(blocks(t, "config")[0], "/etc/beckon/key", key)},
 		{"minimal.yaml", string(minimal)},
+		{"mail.yaml", string(mail)},
+	}
+	whole := blocks(t, "email")[1]
+	tests = append(tests, struct{ name, text string }{"mail", whole})
+	for i, section := range blocks(t, "email-section") {
+		tests = append(tests, struct{ name, text string }{fmt.Sprint("mail section ", i+1), inPlace(t, whole, section)})
 	}
 	env := func(name string) (string, bool) { return "bkn_a_secret_for_" + name, true }
 	for _, tt := range tests {
@@ -172,6 +182,17 @@ func TestConfigs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inPlace puts another section of channels into a config.
+func inPlace(t *testing.T, conf, section string) string {
+	t.Helper()
+	before, rest, ok := strings.Cut(conf, "channels:\n")
+	_, after, ok2 := strings.Cut(rest, "routes:\n")
+	if !ok || !ok2 {
+		t.Fatalf("the config has no channels or routes:\n%s", conf)
+	}
+	return before + section + "routes:\n" + after
 }
 
 // TestReadmePackages holds that the README has one sentence for each package,

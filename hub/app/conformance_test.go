@@ -209,12 +209,13 @@ func TestConformanceResolve(t *testing.T) {
 	}
 }
 
-// message reads a message as its submitter.
-func (p *process) message(id string) (m struct {
+// read is a message as its submitter reads it.
+type read struct {
 	Status   string
 	Response json.RawMessage
-},
-) {
+}
+
+func (p *process) message(id string) (m read) {
 	p.t.Helper()
 	status, body := p.do("GET", "/v1/messages/"+id, botToken, "")
 	if err := json.Unmarshal(body, &m); status != http.StatusOK || err != nil {
@@ -292,7 +293,7 @@ func TestConformanceDocuments(t *testing.T) {
 				schemas.check(t, in+"/submit-ack", ack)
 				var a struct{ ID string }
 				_ = json.Unmarshal(ack, &a)
-				read := func() []byte {
+				get := func() []byte {
 					_, body := p.do("GET", "/v1/messages/"+a.ID+"?wait=30", botToken, "")
 					if version != "0.1" {
 						schemas.check(t, in+"/get-message", body)
@@ -302,11 +303,8 @@ func TestConformanceDocuments(t *testing.T) {
 				if e.end != nil {
 					e.end(a.ID)
 				}
-				var m struct {
-					Status   string
-					Response json.RawMessage
-				}
-				if err := json.Unmarshal(read(), &m); err != nil || m.Status != e.want {
+				var m read
+				if err := json.Unmarshal(get(), &m); err != nil || m.Status != e.want {
 					t.Fatalf("it is %s, want %s", m.Status, e.want)
 				}
 				if e.want == "delivered" {

@@ -69,7 +69,16 @@ func TestAnswerByOwnMX(t *testing.T) {
 	j := i + strings.Index(o.yaml[i:], "\n")
 	o.yaml = o.yaml[:i] + "    listen: {address: 'unix:" + socket + "'}" + o.yaml[j:]
 	o.process = start(t, parse(t, o.yaml))
-	err := mailtest.Eventually(func() error { return os.Chmod(socket, 0o666) }) // so that exim's user may
+	err := mailtest.Eventually(func() error { // so that exim's user may connect
+		info, err := os.Stat(socket)
+		switch {
+		case err != nil:
+			return err
+		case info.Mode().Perm() != 0o660:
+			return fmt.Errorf("the socket is %s", info.Mode()) // the hub has not set it up yet
+		}
+		return os.Chmod(socket, 0o666)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

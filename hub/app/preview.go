@@ -66,7 +66,10 @@ func preview(cfg *config.Config, all []hub.Factory, channel string, envelope []b
 // with stand-ins for what it needs, and a person for everything.
 func PreviewConfig() (*config.Config, error) {
 	text := "people:\n  you: {name: You}\nroutes:\n  - ask: [you]\n"
-	standIns := map[string]string{"slack": "{bot_token: env:xoxb-preview, app_token: env:xapp-preview}"}
+	standIns := map[string]string{
+		"slack": "{bot_token: env:xoxb-preview, app_token: env:xapp-preview}",
+		"email": "{from: hub@example.com, smtp: {host: localhost, tls: none}, listen: {address: 127.0.0.1:2424}}",
+	}
 	var sections strings.Builder
 	for _, f := range channels.All() {
 		if s, ok := standIns[f.Name]; ok {

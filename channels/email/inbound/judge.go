@@ -314,9 +314,6 @@ func (j *judgement) saysWhat(q *Question) {
 	case v.Reading.Clear() && j.disagrees(q, fromHTML):
 		v.Reading = reply.Reading{Why: reply.WhyAmbiguous}
 		j.is(NeedsClarification, "its plain text and its HTML say different things")
-	case secondThoughts(q.Card, &v.Reading):
-		v.Reading = reply.Reading{Why: reply.WhyHedged}
-		j.is(NeedsClarification, "the first line takes one choice and the comment another")
 	case calendarSubject.MatchString(m.Subject()) && !v.Reading.Clear():
 		j.is(Calendar, "its subject answers an invitation")
 	default:

@@ -26,15 +26,25 @@ type imapClient struct {
 // client logs in as a user, over the plain port.
 func (d *Dovecot) client(user string) *imapClient {
 	d.tb.Helper()
-	conn, err := net.DialTimeout("tcp", d.IMAPAddr, patience)
+	// One that has just begun takes connections before it takes users.
+	var c *imapClient
+	err := Eventually(func() error {
+		conn, err := net.DialTimeout("tcp", d.IMAPAddr, patience)
+		if err != nil {
+			return err
+		}
+		if err = conn.SetDeadline(time.Now().Add(patience)); err == nil {
+			c = &imapClient{tb: d.tb, conn: conn, r: bufio.NewReader(conn)}
+			_, err = c.r.ReadString('\n') // the greeting
+		}
+		if err != nil {
+			_ = conn.Close()
+		}
+		return err
+	})
 	if err != nil {
-		d.tb.Fatal(err)
+		d.tb.Fatalf("imap: %v", err)
 	}
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		d.tb.Fatal(err)
-	}
-	c := &imapClient{tb: d.tb, conn: conn, r: bufio.NewReader(conn)}
-	c.response()
 	c.run("LOGIN %s %s", quote(Address(user)), quote(Password))
 	return c
 }
