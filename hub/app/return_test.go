@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -397,5 +398,46 @@ func drainAll(t *testing.T, p *hubProcess) (ids []string) {
 			}
 			ids = append(ids, d.ID)
 		}
+	}
+}
+
+// Many pushes to a host that takes connections and never says a word keep no
+// other host waiting. With BECKON_ROUNDS of 10000 it says how long a push takes
+// then.
+func TestSilentHost(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	r := newReceiver(t, &ma2h.Verifier{Secrets: [][]byte{[]byte(signSecret)}, Window: 5 * time.Minute})
+	p := start(t, parse(t, returning(filepath.Join(t.TempDir(), "beckon.db"), "127.0.0.1", "SIGN")))
+	answer := func(key, url string) string {
+		id := p.submit(pushedAsk(key, "0.5", url, nil))
+		if status, body := p.do("POST", "/v1/messages/"+id+"/resolve", botToken, `{"resolution":"answered","value":"ship"}`); status != http.StatusOK {
+			t.Fatalf("resolve: %d %s", status, body)
+		}
+		return id
+	}
+	n := rounds(30)
+	for i := range n {
+		answer(fmt.Sprint("silent", i), "http://"+silent.Addr().String()+"/")
+	}
+	var took []time.Duration
+	for i := range 20 {
+		began := time.Now()
+		id := answer(fmt.Sprint("live", i), r.URL+"/")
+		waitFor(t, func() bool {
+			got, _ := r.verified()
+			return got[id] != ""
+		})
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	t.Logf("beside %d pushes to a silent host, submit to push took %s in the median, %s at most", n, took[len(took)/2], took[len(took)-1])
+	_, body := p.do("GET", "/admin/v1/deliveries?state=pending&channel=callback&limit=1", opsToken, "")
+	if n > hub.PushConcurrency && !strings.Contains(string(body), `"lane":"callback:`+silent.Addr().String()+`"`) {
+		t.Errorf("nothing waits: %s", body)
 	}
 }
