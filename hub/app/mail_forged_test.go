@@ -24,7 +24,7 @@ type forgery struct {
 	// raw is the mail. ID stands for a Message-ID of its own.
 	raw  func(q, other asked) string
 	kind string
-	told int // notices about the question, to whom it was asked
+	told int    // notices about the question, to whom it was asked
 	what string // in that notice
 }
 

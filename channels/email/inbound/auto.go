@@ -94,18 +94,21 @@ func (m *Mail) envelopeFrom(env Envelope) string {
 }
 
 // autoSubject is how programs title what they answer, in the languages of the
-// programs that have one. Nothing may stand in front but Re: and its kind.
+// programs that have one. Nothing may stand in front but Re: and its kind, and
+// nothing may follow but the end of the title's name, a second name of the same
+// ("Out of Office AutoReply:", as Exchange writes it), or the Re: of the subject.
 var autoSubject = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
-	`automatic reply`, `auto(matic)?[- ]?re(ply|sponse|sponder)`, `auto`, `out of( the)? office`, `ooo`, `vacation( (reply|response|message))?`, `away from (my )?(mail|the office)`, `on (leave|vacation|holiday)`, `i am out of (the )?office`,
-	`automatische antwort`, `automatische rückantwort`, `abwesenheits?(notiz|meldung|nachricht|benachrichtigung|assistent)?`, `abwesend`, `nicht im (büro|haus)`,
+	`automatic reply`, `auto(matic)?[- ]?re(ply|sponse|sponder)`, `auto`, `out of( the)? office`, `ooo`, `vacation( (reply|response|message))?`, `away from (my )?(mail|the office)`, `on (leave|vacation|holiday)`, `i( am|['’]m) out of (the )?office`,
+	`automatische antwort`, `automatische rückantwort`, `abwesenheits?(notiz|meldung|nachricht|benachrichtigung|assistent)?`, `abwesend`, `autoantwort`, `nicht im (büro|haus)`,
 	`réponse automatique`, `absence du bureau`, `absent(e)?( du bureau)?`, `message d.absence`,
-	`respuesta automática`, `fuera de( la)? oficina`, `ausente`, `risposta automatica`, `fuori (sede|ufficio)`, `risposta non al computer`, `assente`,
+	`respuesta automática`, `fuera de( la)? oficina`, `ausente( de la oficina)?`, `resposta automàtica`, `erantzun automatikoa`, `risposta automatica`, `fuori (sede|ufficio)`, `risposta non al computer`, `assente`,
 	`automatisch antwoord`, `afwezig(heid)?`, `resposta automática`, `ausência temporária`, `fora do escritório`,
 	`autosvar`, `automatiskt svar`, `frånvaro(meddelande)?`, `automatisk svar`, `fraværende`, `fravær`, `automaattinen vastaus`, `poissa(olo)?(ilmoitus)?`,
-	`odpowiedź automatyczna`, `automatyczna odpowiedź`, `autoodpowiedź`, `nieobecn(y|a|ość)`, `automatická odpověď`, `automatická odpoveď`, `nepřítomnost`, `automatikus válasz`, `házon kívül`, `răspuns automat`,
+	`odpowiedź automatyczna`, `automatyczna odpowiedź`, `autoodpowiedź`, `nieobecn(y|a|ość)`, `automatická odpověď`, `automatická odpoveď`, `nepřítomnost`, `automatikus válasz`, `házon kívül`, `răspuns automat`, `automatski odgovor`, `samodejni odgovor`,
+	`automatinis atsakymas`, `automātiska atbilde`, `automaatvastus`, `sjálfvirkt svar`, `автоматичен отговор`, `respon otomatis`, `balasan (otomatis|automatik)`, `trả lời tự động`, `ตอบกลับอัตโนมัติ`, `स्वचालित उत्तर`,
 	`otomatik yanıt`, `ofis dışında`, `автоматический ответ`, `автоответ`, `нет на месте`, `автоматична відповідь`, `αυτόματη απάντηση`, `מענה אוטומטי`, `תשובה אוטומטית`, `رد تلقائي`,
 	`自動応答`, `自動返信`, `不在通知`, `自动答复`, `自动回复`, `自動回覆`, `자동 ?회신`, `부재 ?중`,
-}, "|") + `)\s*([:：]|$|\s-\s|\s–\s)`)
+}, "|") + `)(\s+(auto-?reply|from [^:：]{1,80}|re|aw|sv|vs|rv|rif|antw?|odp|ynt))?\s*([:：]|$|\s-\s|\s–\s)|^\[auto(matic)?[- ]?re(ply|sponse)\]`)
 
 // autoTitle reports whether the subject is that of an automatic reply.
 func (m *Mail) autoTitle() bool { return autoSubject.MatchString(baseSubject(m.Subject())) }
