@@ -25,7 +25,7 @@ func (c *Channel) readMailbox() error {
 		Addr: net.JoinHostPort(conf.Host, strconv.Itoa(int(conf.Port))), Security: security,
 		Username: conf.User, Folders: conf.Folders, Backfill: conf.Backfill,
 		// Within what health takes for silence.
-		Timing: mailbox.Timing{CatchUp: 2 * time.Minute},
+		Timing:    mailbox.Timing{CatchUp: 2 * time.Minute},
 		Processed: conf.Processed, Rejected: conf.Rejected, Unmatched: conf.Unmatched, Failed: conf.Failed,
 	}
 	if c.tokens != nil {

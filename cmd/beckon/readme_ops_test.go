@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -189,6 +190,10 @@ func TestReadmeMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask.await(t, "unauthenticated")
+	// Nobody may write to this agent; that it was tried counts, too.
+	if err := browse(link, "Later?", "tell", url.Values{"text": {"Wait."}}); !errors.Is(err, errRefused) {
+		t.Fatalf("write to an agent: %v", err)
+	}
 
 	text, err := fetch(http.DefaultClient, "http://127.0.0.1:"+port+"/metrics")
 	if err != nil {
