@@ -254,8 +254,10 @@ func (e *ear) wait(ctx context.Context, _ string) error {
 	case <-e.heard:
 		return nil
 	case <-e.ended:
-		return e.err
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // which ends the listening, too
 		return context.Cause(ctx)
 	}
+	return e.err
 }
