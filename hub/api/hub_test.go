@@ -13,6 +13,8 @@ import (
 	"beckon/hub/admin"
 	"beckon/hub/api"
 	"beckon/hub/ma2h"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestDiscovery(t *testing.T) {
@@ -292,5 +294,26 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 				t.Errorf("Allow %q, want %q", got, tt.allow)
 			}
 		})
+	}
+}
+
+// TestMetricsOfPushes: pushes are counted together, whatever hosts agents have.
+func TestMetricsOfPushes(t *testing.T) {
+	t.Parallel()
+	r := prometheus.NewRegistry()
+	o := api.NewObserver(r)
+	o.Attempted(hub.PushLanes+"a.example.com", "ok", time.Second)
+	o.Attempted(hub.PushLanes+"b.example.com", "ok", time.Second)
+	o.Attempted("slack", "ok", time.Second)
+	o.Directed("web", hub.Refused)
+	w := newWorld(t, func(_ *hub.Directory, o *api.Options) { o.Registry = r })
+	body := w.do("GET", "/metrics", "", "").want(200, "").body
+	for _, line := range []string{
+		`beckon_attempts_total{code="ok",lane="callback"} 2`, `beckon_attempts_total{code="ok",lane="slack"} 1`,
+		`beckon_attempt_seconds_count{lane="callback"} 2`, `beckon_directives_total{outcome="refused",via="web"} 1`,
+	} {
+		if !strings.Contains(body, line+"\n") {
+			t.Errorf("no line %s", line)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strings"
 	"time"
 
 	"beckon/hub"
@@ -66,7 +67,12 @@ func (o *observer) Directed(via string, k hub.OutcomeKind) {
 	o.directives.WithLabelValues(via, string(k)).Inc()
 }
 
+// Attempted counts the pushes to all hosts together: what waits for each, and
+// what was given up, is in beckon_deliveries.
 func (o *observer) Attempted(lane, code string, took time.Duration) {
+	if strings.HasPrefix(lane, hub.PushLanes) {
+		lane = hub.LaneCallback
+	}
 	o.attempts.WithLabelValues(lane, code).Inc()
 	o.seconds.WithLabelValues(lane).Observe(took.Seconds())
 }
