@@ -137,7 +137,7 @@ func (p *peer) session(c *smtp.Conn) (smtp.Session, error) {
 	p.mu.Lock()
 	p.conns++
 	p.open = append(p.open, c.Conn())
-	f := hook(p, func(p *peer) func() error { return p.onConn })
+	f := p.onConn
 	p.mu.Unlock()
 	if f != nil {
 		if err := f(); err != nil {
