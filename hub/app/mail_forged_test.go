@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"beckon/channels/email/mailtest"
 
@@ -338,5 +340,43 @@ func TestGuessedTokens(t *testing.T) {
 	}
 	if n := len(s.log.kinds()); n != 0 || s.receipts() != 0 || s.told(q.id) != 0 || s.status(q.id) != "open" {
 		t.Errorf("%d mails came in, %d receipts, %d notices", n, s.receipts(), s.told(q.id))
+	}
+}
+
+// An answer to a question that ran out or was withdrawn changes nothing, and its
+// author hears of it, in a mail whose headers are ours, whatever theirs hold.
+func TestAnswerAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	s := newSiege(t, "")
+	withdrawn := s.asks("withdrawn", 1, nil)[0]
+	if code, b := s.do("POST", "/v1/messages/"+withdrawn.id+"/cancel", botToken, ""); code != http.StatusOK {
+		t.Fatalf("withdraw: %d %s", code, b)
+	}
+	lapsed := s.asks("lapsed", 1, func(m map[string]any) { m["expires_at"] = time.Now().Add(8 * time.Second).UTC().Format(time.RFC3339) })[0]
+	if resolution, _, _ := s.response(lapsed.id); resolution != "expired by system:expiry" {
+		t.Fatalf("it is %s", resolution)
+	}
+	for q, want := range map[asked]string{withdrawn: "cancelled", lapsed: "expired"} {
+		s.about("alice", q.id, 2) // the question and its end
+		raw := strings.Replace(letter(q, fromAlice, "1"), "Message-ID: ID", "Message-ID: <a@b.test>\n\t<c@d.test>\r\rBcc: eve@example.test\x00\n", 1)
+		raw = strings.Replace(raw, "\n\n", "\n", 1) // the blank line that the trick left
+		if err := s.hand("alice@example.test", raw, q.token); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.status(q.id); got != want || s.told(q.id) != 1 {
+			t.Errorf("it is %s, want %s; %d notices", got, want, s.told(q.id))
+		}
+		late := s.about("alice", q.id, 3)[2]
+		for name, values := range late.Header {
+			if name == "Bcc" || strings.Contains(strings.Join(values, " "), "eve@") {
+				t.Errorf("the notice has %s: %q", name, values)
+			}
+		}
+	}
+	if kinds := s.log.kinds(); !slices.Equal(kinds, []string{"expired", "expired"}) {
+		t.Errorf("logged as %q", kinds)
+	}
+	if got := s.dovecot.Mails("eve", "INBOX"); len(got) != 0 {
+		t.Errorf("eve got:\n%s", got[0].Raw)
 	}
 }
