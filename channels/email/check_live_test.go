@@ -323,13 +323,15 @@ func TestCheckLiveFindsFaults(t *testing.T) {
 // one with a spam filter does, or changes it on the way.
 func into(s *site, folder string, change ...func(string) string) {
 	p := startPeer(s.t, peerOptions{tls: tlsNone})
-	p.onData = func(_ net.Conn, raw []byte) error {
-		for _, f := range change {
-			raw = []byte(f(string(raw)))
+	p.fault(func(p *peer) {
+		p.onData = func(_ net.Conn, raw []byte) error {
+			for _, f := range change {
+				raw = []byte(f(string(raw)))
+			}
+			s.dovecot.Append("hub", folder, time.Time{}, raw)
+			return nil
 		}
-		s.dovecot.Append("hub", folder, time.Time{}, raw)
-		return nil
-	}
+	})
 	s.conf.SMTP.Host, s.conf.SMTP.Port = p.host, p.port
 }
 

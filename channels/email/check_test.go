@@ -60,29 +60,33 @@ func TestCheck(t *testing.T) {
 			w.ch.awaitSelf = func(context.Context, string) error { return errors.New("the mailbox is closed") }
 		}, want: []string{"it was sent, and whether it arrived can't be seen: the mailbox is closed"}, mails: 1},
 		"live, refused": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
-			w.peer.onMail = func(string) error { return refuse(553, 5, 7, 1, "not yours") }
+			w.peer.fault(func(p *peer) { p.onMail = func(string) error { return refuse(553, 5, 7, 1, "not yours") } })
 		}, want: []string{"NO a mail from hub@example.com to hub+q", "lets the hub send nothing with the envelope address hub+b…, to which bounces come (553 not yours); have it let the hub send as that, or set plus to off"}},
 		"live, refused at the end": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
-			w.peer.onData = func(net.Conn, []byte) error {
-				return refuse(554, 5, 2, 252, "SendAsDenied; hub@example.com not allowed to send as hub+b")
-			}
+			w.peer.fault(func(p *peer) {
+				p.onData = func(net.Conn, []byte) error {
+					return refuse(554, 5, 2, 252, "SendAsDenied; hub@example.com not allowed to send as hub+b")
+				}
+			})
 		}, want: []string{"lets the hub send nothing with the envelope address hub+b…"}},
 		"live, refused for another reason": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
-			w.peer.onData = func(net.Conn, []byte) error { return refuse(554, 5, 7, 1, "looks like spam") }
+			w.peer.fault(func(p *peer) {
+				p.onData = func(net.Conn, []byte) error { return refuse(554, 5, 7, 1, "looks like spam") }
+			})
 		}, want: []string{"NO a mail from hub@example.com to hub+q", "the mail is refused: 554 5.7.1 looks like spam"}},
 		"live, no sender without plus": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
 			w.ch.own.plus = ""
-			w.peer.onMail = func(string) error { return refuse(553, 5, 7, 1, "not yours") }
+			w.peer.fault(func(p *peer) { p.onMail = func(string) error { return refuse(553, 5, 7, 1, "not yours") } })
 		}, want: []string{"takes no mail from hub@example.com (553 5.7.1 not yours); look at from"}},
 		"live, no plus addresses": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
-			w.peer.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no such user") }
+			w.peer.fault(func(p *peer) { p.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no such user") } })
 		}, want: []string{"takes no mail for that address (550 no such user); have it let mail in for hub+anything (plus addressing), or set plus to off"}},
 		"live, not even its own": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
 			w.ch.own.plus = ""
-			w.peer.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no such user") }
+			w.peer.fault(func(p *peer) { p.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no such user") } })
 		}, want: []string{"NO a mail from hub@example.com to hub@example.com:", "look at from, which must be a mailbox of the hub's own"}},
 		"live, put off": {o: peerOptions{tls: tlsNone}, live: true, change: func(w *world) {
-			w.peer.onRcpt = func(string) error { return refuse(451, 4, 7, 1, "greylisted") }
+			w.peer.fault(func(p *peer) { p.onRcpt = func(string) error { return refuse(451, 4, 7, 1, "greylisted") } })
 		}, want: []string{"puts the mail off: 451 4.7.1 greylisted"}},
 		"wrong password":    {o: peerOptions{tls: tlsNone}, change: func(w *world) { w.peer.secret = "x" }, want: []string{"NO SMTP login", "smtp.password"}},
 		"unreachable":       {o: peerOptions{tls: tlsNone}, change: func(w *world) { _ = w.peer.ln.Close() }, want: []string{"ok SMTP login", "not tested, since it can't be reached"}},

@@ -226,8 +226,10 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 		"login":          func(p *peer) { p.secret = "another" },
 		"login by LOGIN": func(p *peer) { p.secret, p.mechs = "another", []string{"LOGIN"} },
 		"no login":       func(p *peer) { p.mechs = []string{"NTLM"} },
-		"sender":         func(p *peer) { p.onMail = func(string) error { return &smtp.SMTPError{Code: 550, Message: "no"} } },
-		"connection":     func(p *peer) { p.onMail = func(string) error { p.drop(); return nil } },
+		"sender": func(p *peer) {
+			p.fault(func(p *peer) { p.onMail = func(string) error { return &smtp.SMTPError{Code: 550, Message: "no"} } })
+		},
+		"connection": func(p *peer) { p.fault(func(p *peer) { p.onMail = func(string) error { p.drop(); return nil } }) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

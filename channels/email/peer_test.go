@@ -147,6 +147,19 @@ func (p *peer) session(c *smtp.Conn) (smtp.Session, error) {
 	return &session{p: p, c: c}, nil
 }
 
+// fault changes what goes wrong, which a connection that is ending may still ask.
+func (p *peer) fault(change func(*peer)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(p)
+}
+
+func hook[F any](p *peer, get func(*peer) F) F {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return get(p)
+}
+
 // session is one connection.
 type session struct {
 	p        *peer
@@ -160,7 +173,7 @@ func (s *session) Logout() error { return nil }
 
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	s.from = from
-	if f := s.p.onMail; f != nil {
+	if f := hook(s.p, func(p *peer) func(string) error { return p.onMail }); f != nil {
 		return f(from)
 	}
 	return nil
@@ -168,7 +181,7 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	s.to = to
-	if f := s.p.onRcpt; f != nil {
+	if f := hook(s.p, func(p *peer) func(string) error { return p.onRcpt }); f != nil {
 		return f(to)
 	}
 	return nil
@@ -179,7 +192,7 @@ func (s *session) Data(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if f := s.p.onData; f != nil {
+	if f := hook(s.p, func(p *peer) func(net.Conn, []byte) error { return p.onData }); f != nil {
 		if err := f(s.c.Conn(), raw); err != nil {
 			if e, ok := errors.AsType[*smtp.SMTPError](err); !ok || e.Code != 250 {
 				return err

@@ -165,13 +165,15 @@ func TestDoubtStays(t *testing.T) {
 	w := startWorld(t, nil, peerOptions{tls: tlsNone})
 	card := channeltest.Ask("msg_a")
 	r := w.request(card)
-	w.peer.onData = func(c net.Conn, _ []byte) error { _ = c.Close(); return errors.New("nobody hears this") }
+	w.peer.fault(func(p *peer) {
+		p.onData = func(c net.Conn, _ []byte) error { _ = c.Close(); return errors.New("nobody hears this") }
+	})
 	_, err := w.ch.Post(t.Context(), r)
 	if de := deliveryError(t, err); !de.MaybeSent {
 		t.Fatalf("got %+v, want one that may have been sent", de)
 	}
 	r.Attempt, r.MaybeSent = 2, true
-	w.peer.onData = func(net.Conn, []byte) error { return refuse(451, 4, 3, 0, "later") }
+	w.peer.fault(func(p *peer) { p.onData = func(net.Conn, []byte) error { return refuse(451, 4, 3, 0, "later") } })
 	_, err = w.ch.Post(t.Context(), r)
 	if de := deliveryError(t, err); !de.MaybeSent || de.Permanent {
 		t.Errorf("got %+v, want one that may have been sent", de)
@@ -242,7 +244,7 @@ func TestSendLink(t *testing.T) {
 	if h.Get("Reply-To") != "" || h.Get("Auto-Submitted") != "auto-generated" || h.Get("Message-Id") == parsed(t, all[1].raw).Header.Get("Message-Id") {
 		t.Errorf("its headers are %v", h)
 	}
-	w.peer.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no") }
+	w.peer.fault(func(p *peer) { p.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no") } })
 	if de := deliveryError(t, w.ch.SendLink(t.Context(), w.person(), url, time.Now())); de.Code != "bounced" {
 		t.Errorf("got %+v", de)
 	}

@@ -83,20 +83,24 @@ func (f fixedToken) Token(context.Context) (string, error) { return string(f), n
 // TestSendErrors holds what becomes of everything that a server may say.
 func TestSendErrors(t *testing.T) {
 	t.Parallel()
-	rcpt := func(err error) func(*peer) { return func(p *peer) { p.onRcpt = func(string) error { return err } } }
-	from := func(err error) func(*peer) { return func(p *peer) { p.onMail = func(string) error { return err } } }
+	rcpt := func(err error) func(*peer) {
+		return func(p *peer) { p.fault(func(p *peer) { p.onRcpt = func(string) error { return err } }) }
+	}
+	from := func(err error) func(*peer) {
+		return func(p *peer) { p.fault(func(p *peer) { p.onMail = func(string) error { return err } }) }
+	}
 	data := func(err error) func(*peer) {
-		return func(p *peer) { p.onData = func(net.Conn, []byte) error { return err } }
+		return func(p *peer) { p.fault(func(p *peer) { p.onData = func(net.Conn, []byte) error { return err } }) }
 	}
 	breakAt := func(stage string) func(*peer) {
 		return func(p *peer) {
 			switch stage {
 			case "MAIL":
-				p.onMail = func(string) error { p.drop(); return nil }
+				p.fault(func(p *peer) { p.onMail = func(string) error { p.drop(); return nil } })
 			case "RCPT":
-				p.onRcpt = func(string) error { p.drop(); return nil }
+				p.fault(func(p *peer) { p.onRcpt = func(string) error { p.drop(); return nil } })
 			case "DATA":
-				p.onData = func(c net.Conn, _ []byte) error { return c.Close() }
+				p.fault(func(p *peer) { p.onData = func(c net.Conn, _ []byte) error { return c.Close() } })
 			}
 		}
 	}
@@ -134,7 +138,9 @@ func TestSendErrors(t *testing.T) {
 		"another's certificate": {o: peerOptions{tls: tlsWhole, name: "mail.example.net"}, code: "tls", permanent: true, says: "mail.example.net"},
 		"nobody listens":        {change: func(w *world) { _ = w.peer.ln.Close() }, code: "unreachable", says: "smtp.host"},
 		"no such host":          {change: func(w *world) { w.ch.out.conf.Host = "smtp.invalid" }, code: "unreachable"},
-		"refused at once":       {fault: func(p *peer) { p.onConn = func() error { return refuse(554, 5, 7, 1, "go away") } }, code: "refused", permanent: true, says: "go away"},
+		"refused at once": {fault: func(p *peer) {
+			p.fault(func(p *peer) { p.onConn = func() error { return refuse(554, 5, 7, 1, "go away") } })
+		}, code: "refused", permanent: true, says: "go away"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,17 +176,19 @@ func TestSendAgain(t *testing.T) {
 	t.Parallel()
 	w := startWorld(t, nil, peerOptions{tls: tlsNone})
 	var n atomic.Int32
-	w.peer.onData = func(c net.Conn, raw []byte) error {
-		if n.Add(1) == 1 {
-			// Taken, and the answer is lost.
-			w.peer.mu.Lock()
-			w.peer.mails = append(w.peer.mails, received{raw: raw})
-			w.peer.mu.Unlock()
-			_ = c.Close()
-			return errors.New("nobody hears this")
+	w.peer.fault(func(p *peer) {
+		p.onData = func(c net.Conn, raw []byte) error {
+			if n.Add(1) == 1 {
+				// Taken, and the answer is lost.
+				w.peer.mu.Lock()
+				w.peer.mails = append(w.peer.mails, received{raw: raw})
+				w.peer.mu.Unlock()
+				_ = c.Close()
+				return errors.New("nobody hears this")
+			}
+			return nil
 		}
-		return nil
-	}
+	})
 	card := channeltest.Ask("msg_a")
 	r := w.request(card)
 	_, err := w.ch.Post(t.Context(), r)
@@ -221,13 +229,15 @@ func TestSlowServer(t *testing.T) {
 			t.Cleanup(func() { close(over) })
 			reached := make(chan struct{}, 1)
 			wait := func() { reached <- struct{}{}; <-over }
-			w.peer.onRcpt = func(string) error {
-				if tt.stage == "RCPT" {
-					wait()
+			w.peer.fault(func(p *peer) {
+				p.onRcpt = func(string) error {
+					if tt.stage == "RCPT" {
+						wait()
+					}
+					return nil
 				}
-				return nil
-			}
-			w.peer.onData = func(net.Conn, []byte) error { wait(); return nil }
+			})
+			w.peer.fault(func(p *peer) { p.onData = func(net.Conn, []byte) error { wait(); return nil } })
 			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 			defer cancel()
 			_, err := w.ch.Post(ctx, w.request(channeltest.Ask("msg_a")))
@@ -262,11 +272,11 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 	// A refusal does not end the connection.
 	before := w.peer.connections()
-	w.peer.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no") }
+	w.peer.fault(func(p *peer) { p.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no") } })
 	if _, err := w.post(channeltest.Ask("msg_d")); err == nil {
 		t.Fatal("it went out")
 	}
-	w.peer.onRcpt = nil
+	w.peer.fault(func(p *peer) { p.onRcpt = nil })
 	w.mustPost(channeltest.Ask("msg_e"))
 	if n := w.peer.connections(); n != before {
 		t.Errorf("%d connections after a refusal, want %d", n, before)
@@ -293,12 +303,14 @@ func TestKeptConnectionIsRefused(t *testing.T) {
 	w := startWorld(t, nil, peerOptions{tls: tlsNone})
 	w.run()
 	var n atomic.Int32
-	w.peer.onMail = func(string) error {
-		if n.Add(1) == 2 {
-			return refuse(421, 4, 7, 0, "too many mails on this connection")
+	w.peer.fault(func(p *peer) {
+		p.onMail = func(string) error {
+			if n.Add(1) == 2 {
+				return refuse(421, 4, 7, 0, "too many mails on this connection")
+			}
+			return nil
 		}
-		return nil
-	}
+	})
 	w.mustPost(channeltest.Ask("msg_a"))
 	w.mustPost(channeltest.Ask("msg_b"))
 	if len(w.peer.got()) != 2 || n.Load() != 3 {

@@ -184,8 +184,8 @@ func TestFind(t *testing.T) {
 		}
 	}
 	// What did not go out answers nothing.
-	w.peer.onData = nil
-	w.peer.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no") }
+	w.peer.fault(func(p *peer) { p.onData = nil })
+	w.peer.fault(func(p *peer) { p.onRcpt = func(string) error { return refuse(550, 5, 1, 1, "no") } })
 	q, err := w.post(channeltest.Ask("msg_b"))
 	if err == nil {
 		t.Fatal("it went out")
@@ -291,7 +291,7 @@ func TestAliases(t *testing.T) {
 	}
 	w := startWorld(t, nil, peerOptions{tls: tlsNone})
 	w.ch.conf.SMTP.Host = "email-smtp.eu-west-1.amazonaws.com"
-	w.peer.onData = saying("Ok " + ses)
+	w.peer.fault(func(p *peer) { p.onData = saying("Ok " + ses) })
 	p := w.mustPost(channeltest.Ask("msg_a"))
 	if got, _, err := w.ch.findMessageID(t.Context(), ses+"@eu-west-1.amazonses.com"); err != nil || got == nil || got.Message != "msg_a" || got.Ref != p.Ref {
 		t.Errorf("the relay's name leads to %+v: %v", got, err)

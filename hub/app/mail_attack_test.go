@@ -79,10 +79,22 @@ func newSiege(t *testing.T, lines string, replace ...string) *siege {
 	return s
 }
 
-// open lets exim's user hand mail over.
+// open lets exim's user hand mail over, once the hub takes it: until then the hub
+// sets the socket's mode itself.
 func (s *siege) open() {
 	s.t.Helper()
-	if err := mailtest.Eventually(func() error { return os.Chmod(s.socket, 0o666) }); err != nil {
+	err := mailtest.Eventually(func() error {
+		conn, err := net.Dial("unix", s.socket)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := conn.Read(make([]byte, 1)); err != nil { // its greeting
+			return err
+		}
+		return os.Chmod(s.socket, 0o666)
+	})
+	if err != nil {
 		s.t.Fatal(err)
 	}
 }
