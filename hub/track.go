@@ -79,11 +79,26 @@ func (h *Hub) showsTrack(channel string) bool {
 	return ok && shower.ShowsTrack()
 }
 
-// updatePending reports whether a copy is to be updated anyway: that update will
-// show the track as it is by then. One that runs has its card already.
+// updatePending reports whether a copy is about to be updated anyway: that update
+// will show the track as it is by then, or be followed by one that does, see
+// recordUpdate. Whether it has begun nobody can say here, for a claim changes no
+// version.
 func updatePending(s *Snapshot, c *Change, posting int) bool {
-	pending := func(d Delivery) bool { return d.Kind == KindUpdate && d.Posting == posting && d.State == Pending }
+	pending := func(d Delivery) bool { return d.Kind == KindUpdate && d.Posting == posting && (d.State == Pending || d.State == Running) }
 	return slices.ContainsFunc(s.Deliveries, pending) || slices.ContainsFunc(c.Deliveries, pending)
+}
+
+// recordUpdate follows an update that is done: if the track has moved since its
+// card was made, the copy is to be updated again.
+func (h *Hub) recordUpdate(s *Snapshot, c *Change, d *Delivery, shown Track) {
+	if !trackShown(s.Message) || s.Message.Track == shown || !h.showsTrack(d.Target.Channel) || updatePending(s, c, d.Posting) {
+		return
+	}
+	for i := range s.Postings {
+		if s.Postings[i].Seq == d.Posting {
+			h.addUpdate(s.Message, c, &s.Postings[i])
+		}
+	}
 }
 
 // stamp decides what the agent's own read of an ended message means for its

@@ -101,6 +101,7 @@ type attempt struct {
 	expire    bool
 	posted    *Posted
 	pushed    bool
+	updated   *Track // what the copy shows now of the message's track
 }
 
 func (h *Hub) tryExpire(s *Snapshot) attempt {
@@ -198,7 +199,7 @@ func (h *Hub) tryUpdate(ctx context.Context, dir *Directory, s *Snapshot, d *Del
 		if err != nil {
 			return ended(ctx, d, err)
 		}
-		return attempt{state: Done, code: codeOK}
+		return attempt{state: Done, code: codeOK, updated: &s.Message.Track}
 	}
 	return attempt{state: Dropped, code: codeNotWanted}
 }
@@ -263,6 +264,8 @@ func (h *Hub) recordAttempt(ctx context.Context, d *Delivery, a attempt) error {
 			err = h.expire(h.Directory(), s, c)
 		case a.posted != nil:
 			err = h.recordPosting(s, c, d, a.posted)
+		case a.updated != nil:
+			h.recordUpdate(s, c, d, *a.updated)
 		case a.pushed:
 			err = h.recordPush(s, c, d)
 		case a.state == Dead:
