@@ -80,6 +80,18 @@ func eventWords(e hub.Event, d *hub.Directory, reader *hub.Person) string {
 		return note("A reply"+where+" may not be from "+personName(c.Person, d, reader)+", and was not recorded", c.Note)
 	case "escalated":
 		return "Passed on, because " + personName(c.Person, d, reader) + " is away"
+	case "delivered_to_agent":
+		return "The agent got the answer"
+	case "pushed":
+		return "The answer was sent to the agent"
+	case "acknowledged":
+		return note("The agent said that it has the answer", c.Note)
+	case "never_picked_up":
+		return "The agent never picked the answer up"
+	case "directed":
+		return who + " wrote to the agent" + where
+	case "directive_acknowledged":
+		return note("The agent said that it has what was written to it", c.Note)
 	case "retried", "reposted":
 		return "Sent again by the operator"
 	}
