@@ -84,7 +84,9 @@ func (h *Hub) showsTrack(channel string) bool {
 // recordUpdate. Whether it has begun nobody can say here, for a claim changes no
 // version.
 func updatePending(s *Snapshot, c *Change, posting int) bool {
-	pending := func(d Delivery) bool { return d.Kind == KindUpdate && d.Posting == posting && (d.State == Pending || d.State == Running) }
+	pending := func(d Delivery) bool {
+		return d.Kind == KindUpdate && d.Posting == posting && (d.State == Pending || d.State == Running)
+	}
 	return slices.ContainsFunc(s.Deliveries, pending) || slices.ContainsFunc(c.Deliveries, pending)
 }
 
